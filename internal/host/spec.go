@@ -1,0 +1,48 @@
+package host
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/cachewright/cachewright/sdk"
+)
+
+// A Spec says how a driver runs.
+type Spec struct {
+	Name         string            // as configuration, errors and logs call it
+	Builtin      bool              // re-execute this executable as the built-in of that name
+	Command      []string          // else: the program and its arguments
+	SHA256       string            // hex digest that the program must have; "" is unchecked
+	Env          map[string]string // added to the allow-list
+	StartTimeout time.Duration     // 0: 10 s
+	Logger       *slog.Logger      // nil: slog.Default()
+}
+
+// A Description is what a driver process says of itself.
+type Description struct {
+	Name, Version string
+	Protocol      uint32
+	BuildID       string
+	Schema        sdk.Schema
+}
+
+// A State is where a driver stands.
+type State string
+
+const (
+	StateStopped  State = "stopped"  // not started yet
+	StateStarting State = "starting" // being started, for the first time or again
+	StateReady    State = "ready"
+	StateBackoff  State = "backoff" // crashed; calls fail at once until the next start
+	StateClosed   State = "closed"
+)
+
+// A Status is a snapshot of a driver.
+type Status struct {
+	State    State
+	PID      int // of the running process, else 0
+	Restarts int // successful starts after the first
+	Since    time.Time
+	LastErr  error // why it is not ready, or why it was last restarted
+	Stores   int
+}

@@ -1,0 +1,22 @@
+package wire
+
+import "time"
+
+const (
+	// MaxMessage bounds one message in either direction, in bytes.
+	MaxMessage = 64 << 20
+	// MaxBatch is where batches are cut, in bytes: a request is split there, and
+	// an answer stops there so that the client asks again for the rest.
+	MaxBatch = 32 << 20
+	// MaxBatchKeys is where batches are cut by number.
+	MaxBatchKeys = 10_000
+	// MaxValue is the largest value that fits a message beside its key.
+	MaxValue = MaxMessage - 64<<10
+	// MaxKey is the longest key with its prefix, in bytes.
+	MaxKey = 1024
+
+	// DescribeTimeout bounds the first call to a new process.
+	DescribeTimeout = 2 * time.Second
+	// NonceTimeout bounds a driver's wait for the first line of its stdin.
+	NonceTimeout = 2 * time.Second
+)

@@ -1,0 +1,184 @@
+package sdk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/cachewright/cachewright/internal/wire"
+)
+
+const maxKey = wire.MaxKey
+
+// An Instance is an opened store as hosts meet it: every operation is there,
+// and what the store did not announce is refused with errors.ErrUnsupported. A
+// panic in the store becomes ErrInternal. Methods are as the interfaces of this
+// package describe them.
+type Instance struct {
+	store        Store
+	traits       Traits
+	capabilities Capabilities
+	optional
+
+	closing context.Context // done once Close has been called
+	shut    context.CancelFunc
+	calls   sync.RWMutex // held for reading by every call
+	closed  bool         // guarded by calls
+}
+
+// optional holds what the store announced; a nil interface was not announced.
+type optional struct {
+	adder     Adder
+	replacer  Replacer
+	puller    Puller
+	counter   Counter
+	comparer  CompareDeleter
+	batcher   Batcher
+	clearer   Clearer
+	inspector Inspector
+	lister    Lister
+	leaser    Leaser
+	renewer   LeaseRenewer
+	waiter    LeaseWaiter
+	pinger    Pinger
+	reporter  StatsReporter
+}
+
+func newInstance(s Store) *Instance {
+	in := &Instance{store: s}
+	in.closing, in.shut = context.WithCancel(context.Background())
+	if r, ok := s.(TraitReporter); ok {
+		in.traits = r.Traits()
+	}
+	in.traits = in.traits.withDefaults()
+	in.capabilities = discover(s, in.traits.Withdrawn)
+	in.optional = optional{
+		adder:     announced[Adder](in, CanAdd),
+		replacer:  announced[Replacer](in, CanReplace),
+		puller:    announced[Puller](in, CanPull),
+		counter:   announced[Counter](in, CanIncrement),
+		comparer:  announced[CompareDeleter](in, CanCompareDelete),
+		batcher:   announced[Batcher](in, CanBatch),
+		clearer:   announced[Clearer](in, CanClear),
+		inspector: announced[Inspector](in, CanInspect),
+		lister:    announced[Lister](in, CanList),
+		leaser:    announced[Leaser](in, CanLease),
+		renewer:   announced[LeaseRenewer](in, CanRenewLease),
+		waiter:    announced[LeaseWaiter](in, CanWaitLease),
+		pinger:    announced[Pinger](in, CanPing),
+		reporter:  announced[StatsReporter](in, CanReport),
+	}
+	return in
+}
+
+func announced[T any](in *Instance, c Capability) T {
+	var none T
+	if !in.capabilities.Has(c) {
+		return none
+	}
+	return in.store.(T)
+}
+
+// Traits are what the store announced, with the defaults filled in.
+func (in *Instance) Traits() Traits { return in.traits }
+
+// Capabilities are what the store announced.
+func (in *Instance) Capabilities() Capabilities { return in.capabilities }
+
+// Close ends lease waits, lets other calls end, and closes the store. Later
+// calls fail with ErrClosed. When ctx ends first, Close returns its error and
+// the store is closed as the last call returns.
+func (in *Instance) Close(ctx context.Context) error {
+	in.shut()
+	done := make(chan error, 1)
+	go func() { done <- in.close() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("calls are still running: %w", ctx.Err())
+	}
+}
+
+func (in *Instance) close() (err error) {
+	in.calls.Lock()
+	defer in.calls.Unlock()
+	if in.closed {
+		return nil
+	}
+	in.closed = true
+	defer recoverAs(&err, "close")
+	return in.store.Close()
+}
+
+// begin admits a call. Every call that it admits ends with end, deferred.
+func (in *Instance) begin(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if in.closing.Err() != nil {
+		return ErrClosed
+	}
+	in.calls.RLock()
+	if in.closed {
+		in.calls.RUnlock()
+		return ErrClosed
+	}
+	return nil
+}
+
+func (in *Instance) end(op string, err *error) {
+	in.calls.RUnlock()
+	if p := recover(); p != nil {
+		*err = panicked(op, p)
+	}
+}
+
+// recoverAs turns a panic into an error; it is for defer.
+func recoverAs(err *error, op string) {
+	if p := recover(); p != nil {
+		*err = panicked(op, p)
+	}
+}
+
+// panicked keeps the panic's value out of the error, since it may hold a
+// cached value or a secret; the log of the driver has it.
+func panicked(op string, p any) error {
+	fmt.Fprintf(os.Stderr, "panic in %s: %v\n%s", op, p, debug.Stack())
+	return fmt.Errorf("%w: panic in %s; the driver's log has the trace", ErrInternal, op)
+}
+
+func unsupported(c Capability) error {
+	return fmt.Errorf("the store has no %s: %w", c, errors.ErrUnsupported)
+}
+
+// Get is Store's.
+func (in *Instance) Get(ctx context.Context, key string) (value []byte, ok bool, err error) {
+	if err := in.begin(ctx); err != nil {
+		return nil, false, err
+	}
+	defer in.end("get", &err)
+	return in.store.Get(ctx, key)
+}
+
+// Set is Store's.
+func (in *Instance) Set(ctx context.Context, key string, value []byte, ttl time.Duration) (err error) {
+	if err := in.begin(ctx); err != nil {
+		return err
+	}
+	defer in.end("set", &err)
+	return in.store.Set(ctx, key, value, ttl)
+}
+
+// Delete is Store's.
+func (in *Instance) Delete(ctx context.Context, key string) (existed bool, err error) {
+	if err := in.begin(ctx); err != nil {
+		return false, err
+	}
+	defer in.end("delete", &err)
+	return in.store.Delete(ctx, key)
+}
