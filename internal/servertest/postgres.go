@@ -1,0 +1,164 @@
+package servertest
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// PostgresOptions are how a PostgreSQL server differs from a plain one, which
+// trusts everybody. Its settings are PostgreSQL's own, except that it doesn't
+// wait for the disk (fsync is off): what was committed survives Kill, but not
+// the machine's end.
+type PostgresOptions struct {
+	// Settings are lines of postgresql.conf: "max_connections = 20".
+	Settings []string
+	// Access replaces pg_hba.conf: "host all all 127.0.0.1/32 scram-sha-256".
+	Access []string
+}
+
+// Postgres is a PostgreSQL server: superuser postgres, database postgres,
+// UTF-8, locale C.
+type Postgres struct{ *Server }
+
+// StartPostgres starts a server and waits until it takes connections. The
+// first one of a test binary also waits for initdb, for a second or two.
+func StartPostgres(t testing.TB, options PostgresOptions) *Postgres {
+	t.Helper()
+	bin := filepath.Dir(initdb.find(t))
+	who := humble(t)
+	template, err := openTemplate(bin, who)
+	if err != nil {
+		t.Fatalf("servertest: %v", err)
+	}
+	s := newServer(t, "postgres", takePort(t, false))
+	s.socket = filepath.Join(s.dir, fmt.Sprintf(".s.PGSQL.%d", s.Port()))
+	s.quit = syscall.SIGINT // fast: end the sessions, don't wait for them
+	data := filepath.Join(s.dir, "data")
+	if err := createCluster(template, data, s, options); err != nil {
+		t.Fatalf("servertest: %v", err)
+	}
+	if err := who.own(s.dir); err != nil {
+		t.Fatalf("servertest: %v", err)
+	}
+	s.command = func() *exec.Cmd { return postgresCommand(bin, data, who) }
+	s.ready = func(pid int) error { return postgresServes(data, pid) }
+	s.Start(t)
+	return &Postgres{s}
+}
+
+// URL is the connection string of a database over TCP, of postgres if name is
+// empty.
+func (p *Postgres) URL(name string) string {
+	return (&url.URL{
+		Scheme: "postgres", User: url.User("postgres"), Host: p.Addr(), Path: "/" + database(name),
+		RawQuery: "sslmode=disable",
+	}).String()
+}
+
+// SocketURL is the connection string of a database over the unix socket.
+func (p *Postgres) SocketURL(name string) string {
+	query := url.Values{"host": {p.Dir()}, "port": {strconv.Itoa(p.Port())}}
+	return (&url.URL{
+		Scheme: "postgres", User: url.User("postgres"), Path: "/" + database(name), RawQuery: query.Encode(),
+	}).String()
+}
+
+func database(name string) string {
+	if name == "" {
+		return "postgres"
+	}
+	return name
+}
+
+var template struct {
+	once sync.Once
+	dir  string
+	err  error
+}
+
+// openTemplate runs initdb, once in this test binary, for all to copy.
+func openTemplate(bin string, who account) (string, error) {
+	template.once.Do(func() { template.dir, template.err = initTemplate(bin, who) })
+	return template.dir, template.err
+}
+
+func initTemplate(bin string, who account) (string, error) {
+	home, err := openHome()
+	if err != nil {
+		return "", err
+	}
+	dir, err := os.MkdirTemp(home.dir, "template-")
+	if err != nil {
+		return "", err
+	}
+	if err := who.own(dir); err != nil {
+		return "", err
+	}
+	cmd := who.run(exec.Command(filepath.Join(bin, "initdb"), "--pgdata="+dir, "--username=postgres", "--auth=trust",
+		"--encoding=UTF8", "--no-locale", "--wal-segsize=1", "--no-sync"))
+	cmd.Dir = "/"
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("initdb: %w\n%s", err, out)
+	}
+	return dir, nil
+}
+
+func createCluster(template, data string, s *Server, options PostgresOptions) error {
+	if err := os.CopyFS(data, os.DirFS(template)); err != nil {
+		return err
+	}
+	if err := os.Chmod(data, 0o700); err != nil {
+		return err
+	}
+	settings := append([]string{
+		"listen_addresses = '127.0.0.1'",
+		fmt.Sprintf("port = %d", s.Port()),
+		fmt.Sprintf("unix_socket_directories = '%s'", s.dir),
+		"fsync = off",
+	}, options.Settings...)
+	if err := appendLines(filepath.Join(data, "postgresql.conf"), settings); err != nil {
+		return err
+	}
+	if options.Access == nil {
+		return nil
+	}
+	return os.WriteFile(filepath.Join(data, "pg_hba.conf"), []byte(strings.Join(options.Access, "\n")+"\n"), 0o600)
+}
+
+func appendLines(path string, lines []string) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = file.WriteString(strings.Join(lines, "\n") + "\n")
+	return err
+}
+
+func postgresCommand(bin, data string, who account) *exec.Cmd {
+	cmd := who.run(exec.Command(filepath.Join(bin, "postgres"), "-D", data))
+	cmd.Dir = data
+	return cmd
+}
+
+// postgresServes reads what pg_ctl waits for: the first and the eighth line of
+// the pid file.
+func postgresServes(data string, pid int) error {
+	text, err := os.ReadFile(filepath.Join(data, "postmaster.pid"))
+	if err != nil {
+		return err
+	}
+	lines := strings.Split(string(text), "\n")
+	if len(lines) < 8 || lines[0] != strconv.Itoa(pid) || strings.TrimSpace(lines[7]) != "ready" {
+		return fmt.Errorf("starting: %q", lines)
+	}
+	return nil
+}
