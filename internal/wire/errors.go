@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"google.golang.org/grpc/codes"
@@ -24,6 +25,11 @@ var (
 	ErrOverloaded     = errors.New("overloaded")
 	ErrClosed         = errors.New("closed")
 	ErrInternal       = errors.New("internal driver error")
+
+	// ErrNotOpen says that the driver's process knows no store of the number
+	// that a call named, so that nothing was done: the process is another one
+	// than the store was opened in. The host opens the store again.
+	ErrNotOpen = errors.New("store not open in this process")
 
 	// ErrUnavailable says that a backend can't be reached and that nothing was
 	// applied. ErrDriverUnavailable says it of the driver's process, and matches
@@ -87,6 +93,7 @@ var table = []entry{
 	{14, "driver-unavailable", codes.Unavailable, ErrDriverUnavailable},
 	{15, "unavailable", codes.Unavailable, ErrUnavailable},
 	{16, "internal", codes.Internal, ErrInternal},
+	{17, "not-open", codes.NotFound, ErrNotOpen},
 }
 
 // An Error is an error as it came over the wire: the driver's words, and the
@@ -108,27 +115,28 @@ func (e *Error) Is(target error) bool {
 	return false
 }
 
-func (e *Error) has(code Code) bool {
-	for _, c := range e.Codes {
-		if c == code {
-			return true
-		}
-	}
-	return false
-}
+func (e *Error) has(code Code) bool { return slices.Contains(e.Codes, code) }
 
-// Encode describes err for the wire. It returns nil for nil.
+// Encode describes err for the wire. It returns nil for nil. The message is cut
+// at MaxErrorText, and made valid UTF-8 where it isn't.
 func Encode(err error) *Error {
 	if err == nil {
 		return nil
 	}
-	e := &Error{Message: err.Error()}
+	e := &Error{Message: clip(err.Error())}
 	for _, row := range table {
 		if errors.Is(err, row.sentinel) {
 			e.Codes = append(e.Codes, row.code)
 		}
 	}
 	return e
+}
+
+func clip(message string) string {
+	if len(message) > MaxErrorText {
+		message = message[:MaxErrorText]
+	}
+	return strings.ToValidUTF8(message, "")
 }
 
 // Status is the gRPC status code that fits the error best.
@@ -156,17 +164,29 @@ func (e *Error) Names() string {
 	return strings.Join(names, ",")
 }
 
-// FromNames is the inverse of Names. Names that it doesn't know are skipped.
+// FromNames is the inverse of Names. Names that it doesn't know are skipped,
+// and blanks around a name are.
 func FromNames(names, message string) *Error {
 	e := &Error{Message: message}
 	for name := range strings.SplitSeq(names, ",") {
+		name = strings.TrimSpace(name)
 		for _, row := range table {
-			if row.name == name {
+			if row.name == name && !e.has(row.code) {
 				e.Codes = append(e.Codes, row.code)
 			}
 		}
 	}
 	return e
+}
+
+// ErrorNames lists every name that the trailer can carry, in the order of the
+// table, "other" last.
+func ErrorNames() []string {
+	names := make([]string, 0, len(table)+1)
+	for _, row := range table {
+		names = append(names, row.name)
+	}
+	return append(names, "other")
 }
 
 // FromStatus reads a status that came without the trailer, as a driver in

@@ -28,6 +28,10 @@ const (
 	// ErrorTrailer carries the sentinels of an error beside a gRPC status.
 	ErrorTrailer = "cachewright-error"
 
+	// ProblemsTrailer carries what is wrong with a store's options: a JSON array
+	// of objects with key and reason.
+	ProblemsTrailer = "cachewright-problems-bin"
+
 	// StdinGreeting starts the one line that a driver reads from its stdin.
 	StdinGreeting = "cachewright "
 )
