@@ -54,7 +54,7 @@ func newInstance(s Store) *Instance {
 	if r, ok := s.(TraitReporter); ok {
 		in.traits = r.Traits()
 	}
-	in.traits = in.traits.withDefaults()
+	in.traits = in.traits.WithDefaults()
 	in.capabilities = discover(s, in.traits.Withdrawn)
 	in.optional = optional{
 		adder:     announced[Adder](in, CanAdd),

@@ -48,8 +48,8 @@ func (s Schema) Lookup(name string) (Option, bool) {
 
 // A Problem is what is wrong with one option.
 type Problem struct {
-	Key    string // dotted; "" where the options as a whole are wrong
-	Reason string
+	Key    string `json:"key"` // dotted; "" where the options as a whole are wrong
+	Reason string `json:"reason"`
 }
 
 func (p Problem) String() string {

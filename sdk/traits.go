@@ -57,7 +57,8 @@ type TraitReporter interface {
 	Traits() Traits
 }
 
-func (t Traits) withDefaults() Traits {
+// WithDefaults returns t with the values that the zero ones stand for.
+func (t Traits) WithDefaults() Traits {
 	if t.Granularity <= 0 {
 		t.Granularity = time.Millisecond
 	}

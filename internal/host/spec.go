@@ -24,6 +24,7 @@ type Description struct {
 	Protocol      uint32
 	BuildID       string
 	Schema        sdk.Schema
+	Metadata      map[string]string // what else it says, such as its pid
 }
 
 // A State is where a driver stands.

@@ -1,0 +1,164 @@
+package host
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cachewright/cachewright/internal/wire"
+	"github.com/cachewright/cachewright/internal/wire/driverpb"
+	"github.com/cachewright/cachewright/sdk"
+)
+
+// GetMany sends as many keys as a message takes and asks again for those that
+// an answer left out. A message that fails is a failure of the whole.
+func (s *wireStore) GetMany(ctx context.Context, keys []string) ([]sdk.Lookup, error) {
+	for _, key := range keys {
+		if err := checkKey(key); err != nil {
+			return nil, err
+		}
+	}
+	answers := make([]sdk.Lookup, 0, len(keys))
+	for len(answers) < len(keys) {
+		rest := keys[len(answers):]
+		some, err := s.getSome(ctx, rest[:fitting(rest, keySize)])
+		if err != nil {
+			return nil, err
+		}
+		answers = append(answers, some...)
+	}
+	return answers, nil
+}
+
+func (s *wireStore) getSome(ctx context.Context, keys []string) ([]sdk.Lookup, error) {
+	in := &driverpb.GetManyRequest{Store: s.number, Keys: keys}
+	var out driverpb.GetManyReply
+	if err := s.conn.call(ctx, reads, driverpb.Driver_GetMany_FullMethodName, in, &out); err != nil {
+		return nil, err
+	}
+	if len(out.Items) == 0 || len(out.Items) > len(keys) {
+		return nil, fmt.Errorf("%w: asked for %d keys, the driver answered %d", wire.ErrInternal, len(keys), len(out.Items))
+	}
+	answers := make([]sdk.Lookup, len(out.Items))
+	for i, item := range out.Items {
+		answers[i] = lookupFrom(item)
+	}
+	return answers, nil
+}
+
+// SetMany stores the entries, in several messages where one does not take them,
+// and stops at a message that fails as a whole. Where others had succeeded
+// before it, an *sdk.BatchError names the keys of that message, and the keys
+// that were not sent; else its error speaks of all.
+func (s *wireStore) SetMany(ctx context.Context, entries []sdk.Entry) error {
+	b := batch[sdk.Entry]{
+		key:   func(e sdk.Entry) string { return e.Key },
+		size:  func(e sdk.Entry) int { return len(e.Key) + len(e.Value) },
+		check: func(e sdk.Entry) error { return checkEntry(e.Key, e.Value) },
+		send: func(some []sdk.Entry) ([]*driverpb.Failure, error) {
+			in := &driverpb.SetManyRequest{Store: s.number, Entries: entriesTo(some)}
+			var out driverpb.SetManyReply
+			err := s.conn.call(ctx, writes, driverpb.Driver_SetMany_FullMethodName, in, &out)
+			return out.Failures, err
+		},
+	}
+	return b.run(ctx, entries)
+}
+
+// DeleteMany removes the keys; it splits and fails as SetMany does. The count is
+// right for the keys that did not fail.
+func (s *wireStore) DeleteMany(ctx context.Context, keys []string) (existed int, err error) {
+	b := batch[string]{
+		key:   func(key string) string { return key },
+		size:  keySize,
+		check: checkKey,
+		send: func(some []string) ([]*driverpb.Failure, error) {
+			in := &driverpb.DeleteManyRequest{Store: s.number, Keys: some}
+			var out driverpb.DeleteManyReply
+			err := s.conn.call(ctx, writes, driverpb.Driver_DeleteMany_FullMethodName, in, &out)
+			existed += int(out.Existed)
+			return out.Failures, err
+		},
+	}
+	return existed, b.run(ctx, keys)
+}
+
+// A batch is a write of many items, in as many messages as it takes.
+type batch[T any] struct {
+	key   func(T) string
+	size  func(T) int
+	check func(T) error // what no message can carry
+	send  func([]T) ([]*driverpb.Failure, error)
+}
+
+func (b batch[T]) run(ctx context.Context, items []T) error {
+	items, failed := b.admit(items)
+	for first := true; len(items) > 0; first = false {
+		n := fitting(items, b.size)
+		failures, err := b.send(items[:n])
+		switch {
+		case err != nil && first && len(failed) == 0:
+			return err
+		case err != nil:
+			failed = b.fail(failed, items[:n], err)
+			failed = b.fail(failed, items[n:], unsent(ctx, err))
+			return &sdk.BatchError{Failed: failed}
+		}
+		failed = b.collect(failed, items[:n], failures)
+		items = items[n:]
+	}
+	if len(failed) == 0 {
+		return nil
+	}
+	return &sdk.BatchError{Failed: failed}
+}
+
+// admit sorts out the items that can't be sent.
+func (b batch[T]) admit(items []T) (good []T, failed []sdk.KeyError) {
+	good = make([]T, 0, len(items))
+	for _, item := range items {
+		if err := b.check(item); err != nil {
+			failed = append(failed, sdk.KeyError{Key: b.key(item), Err: err})
+			continue
+		}
+		good = append(good, item)
+	}
+	return good, failed
+}
+
+func (b batch[T]) fail(failed []sdk.KeyError, items []T, err error) []sdk.KeyError {
+	for _, item := range items {
+		failed = append(failed, sdk.KeyError{Key: b.key(item), Err: err})
+	}
+	return failed
+}
+
+func (b batch[T]) collect(failed []sdk.KeyError, items []T, failures []*driverpb.Failure) []sdk.KeyError {
+	for _, f := range failures {
+		if int64(f.Index) < int64(len(items)) {
+			failed = append(failed, sdk.KeyError{Key: b.key(items[f.Index]), Err: failureFrom(f)})
+		}
+	}
+	return failed
+}
+
+// unsent is the error of items that come after a message that failed with err.
+// It does not wrap err, which may say that something was applied.
+func unsent(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return fmt.Errorf("%w: not sent, since an earlier part of the batch failed: %v", wire.ErrUnavailable, err)
+}
+
+// fitting is how many of the items, at least one, go into one message.
+func fitting[T any](items []T, size func(T) int) int {
+	bytes := 0
+	for i, item := range items {
+		if bytes += size(item); i > 0 && bytes > wire.MaxBatch || i == wire.MaxBatchKeys {
+			return i
+		}
+	}
+	return len(items)
+}
+
+func keySize(key string) int { return len(key) }
