@@ -17,7 +17,9 @@ import (
 //
 // The first word of option is the name in YAML; the flags after it are
 // required, secret and path. Types are string, bool, int, int64, float64,
-// time.Duration, Bytes, []string, map[string]string, and structs of them.
+// time.Duration, Bytes, []string, map[string]string, and structs of them. A
+// pointer to one is an option without a default that is nil where it isn't
+// given, so that 0 can be told from nothing.
 const (
 	optionTag  = "option"
 	defaultTag = "default"
@@ -104,6 +106,9 @@ func readTags(f reflect.StructField, name, flags string) (Option, error) {
 	if o.Required {
 		return o, fmt.Errorf("a required option has no default")
 	}
+	if f.Type.Kind() == reflect.Pointer {
+		return o, fmt.Errorf("an option that is a pointer has no default")
+	}
 	if reason := o.check(o.Default, true); reason != "" {
 		return o, fmt.Errorf("default %s", reason)
 	}
@@ -111,6 +116,9 @@ func readTags(f reflect.StructField, name, flags string) (Option, error) {
 }
 
 func kindOf(t reflect.Type) (Kind, bool) {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
 	switch t {
 	case reflect.TypeFor[time.Duration]():
 		return KindDuration, true
@@ -151,6 +159,10 @@ func decode(fields []field, schema Schema, options map[string]any, dst reflect.V
 			return &OptionsError{[]Problem{{f.option.Name, err.Error()}}}
 		}
 		target := dst.FieldByIndex(f.index)
+		if target.Kind() == reflect.Pointer {
+			target.Set(reflect.New(target.Type().Elem()))
+			target = target.Elem()
+		}
 		target.Set(reflect.ValueOf(parsed).Convert(target.Type()))
 	}
 	return nil
