@@ -41,7 +41,7 @@ func (e *entry) remaining() time.Duration {
 	if e.deadline == 0 {
 		return sdk.NoExpiry
 	}
-	left := e.deadline - time.Now().UnixMicro()
+	left := e.deadline - (time.Now().UnixNano()+999)/1000 // down, as the deadline was up
 	if left >= math.MaxInt64/int64(time.Microsecond) {
 		return math.MaxInt64
 	}

@@ -1,0 +1,194 @@
+package drivertest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/cachewright/cachewright/sdk"
+)
+
+// patience bounds waits that only a broken store makes long.
+const patience = 30 * time.Second
+
+// A check is a store as a case reads it: facts instead of return values. An
+// operation that fails ends the case, so only the goroutine that runs the case
+// uses these methods.
+type check struct {
+	Store
+	t   T
+	ctx context.Context // of the case, which the check does not outlive
+}
+
+// on returns the checks of the store under test.
+func on(ctx context.Context, t T) check { return check{t.Store(), t, ctx} }
+
+// at is the same for another store.
+func (c check) at(s Store) check { return check{s, c.t, c.ctx} }
+
+// another opens the same data once more.
+func (c check) another() check {
+	s, err := c.t.Another(c.ctx)
+	if err != nil {
+		c.t.Fatalf("open the same data a second time: %v", err)
+	}
+	return c.at(s)
+}
+
+// reopen closes the store and opens its data again.
+func (c check) reopen() check {
+	s, err := c.t.Reopen(c.ctx)
+	if err != nil {
+		c.t.Fatalf("close and open again: %v", err)
+	}
+	return c.at(s)
+}
+
+// key makes a name the case's own.
+func (c check) key(name string) string { return c.t.Unique() + ":" + name }
+
+// keys makes n such keys.
+func (c check) keys(n int, name string) []string {
+	keys := make([]string, n)
+	for i := range keys {
+		keys[i] = c.key(fmt.Sprintf("%s%04d", name, i))
+	}
+	return keys
+}
+
+func (c check) set(key, value string, ttl time.Duration) {
+	if err := c.Set(c.ctx, key, []byte(value), ttl); err != nil {
+		c.t.Fatalf("Set(%s, %s, %v): %v", show(key), show(value), ttl, err)
+	}
+}
+
+func (c check) get(key string) (value string, ok bool) {
+	v, ok, err := c.Get(c.ctx, key)
+	if err != nil {
+		c.t.Fatalf("Get(%s): %v", show(key), err)
+	}
+	return string(v), ok
+}
+
+func (c check) delete(key string) bool {
+	return c.did("Delete", key)(c.Delete(c.ctx, key))
+}
+
+func (c check) add(key, value string, ttl time.Duration) bool {
+	return c.did("Add", key)(c.Add(c.ctx, key, []byte(value), ttl))
+}
+
+func (c check) replace(key, value string, ttl time.Duration) bool {
+	return c.did("Replace", key)(c.Replace(c.ctx, key, []byte(value), ttl))
+}
+
+func (c check) compareDelete(key, value string) bool {
+	return c.did("CompareDelete", key)(c.CompareDelete(c.ctx, key, []byte(value)))
+}
+
+func (c check) touch(key string, ttl time.Duration) bool {
+	return c.did("Touch", key)(c.Touch(c.ctx, key, ttl))
+}
+
+func (c check) did(op, key string) func(bool, error) bool {
+	return func(ok bool, err error) bool {
+		if err != nil {
+			c.t.Fatalf("%s(%s): %v", op, show(key), err)
+		}
+		return ok
+	}
+}
+
+func (c check) increment(key string, delta int64, initialTTL time.Duration) int64 {
+	sum, err := c.Increment(c.ctx, key, delta, initialTTL)
+	if err != nil {
+		c.t.Fatalf("Increment(%s, %d): %v", show(key), delta, err)
+	}
+	return sum
+}
+
+func (c check) ttl(key string) (ttl time.Duration, ok bool) {
+	ttl, ok, err := c.TTL(c.ctx, key)
+	if err != nil {
+		c.t.Fatalf("TTL(%s): %v", show(key), err)
+	}
+	return ttl, ok
+}
+
+// holds fails unless key has value.
+func (c check) holds(key, value string) {
+	got, ok := c.get(key)
+	switch {
+	case !ok:
+		c.t.Errorf("Get(%s) is a miss; want %s", show(key), show(value))
+	case got != value:
+		c.t.Errorf("Get(%s) = %s; want %s", show(key), show(got), show(value))
+	}
+}
+
+// misses fails unless key is absent.
+func (c check) misses(key string) {
+	if got, ok := c.get(key); ok {
+		c.t.Errorf("Get(%s) = %s; want a miss", show(key), show(got))
+	}
+}
+
+// says fails unless got is want; what names the operation.
+func (c check) says(what string, got, want bool) {
+	if got != want {
+		c.t.Errorf("%s = %t; want %t", what, got, want)
+	}
+}
+
+// has tells whether the store announced a capability.
+func (c check) has(capability sdk.Capability) bool { return c.Capabilities().Has(capability) }
+
+// soon is a TTL short enough to wait for.
+func (c check) soon() time.Duration {
+	step := c.Traits().Granularity
+	return (60*time.Millisecond + step - 1) / step * step
+}
+
+// gone waits until key is a miss.
+func (c check) gone(key string) {
+	c.eventually("the entry expires", func() bool {
+		_, ok := c.get(key)
+		return !ok
+	})
+}
+
+// eventually asks until the answer is yes.
+func (c check) eventually(what string, yes func() bool) {
+	for end := time.Now().Add(patience); !yes(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			c.t.Fatalf("waited %v and still not: %s", patience, what)
+		}
+	}
+}
+
+// at once runs n callers that start together, and waits for them.
+func together(n int, call func(i int)) {
+	var ready, done sync.WaitGroup
+	start := make(chan struct{})
+	ready.Add(n)
+	for i := range n {
+		done.Go(func() {
+			ready.Done()
+			<-start
+			call(i)
+		})
+	}
+	ready.Wait()
+	close(start)
+	done.Wait()
+}
+
+// show quotes a key or a value, and shortens it.
+func show[V string | []byte](v V) string {
+	const most = 60
+	if len(v) <= most {
+		return fmt.Sprintf("%q", v)
+	}
+	return fmt.Sprintf("%q… (%d bytes)", v[:most], len(v))
+}

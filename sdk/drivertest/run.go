@@ -1,0 +1,123 @@
+package drivertest
+
+import (
+	"context"
+	"crypto/rand"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cachewright/cachewright/sdk"
+)
+
+// caseTimeout ends the context of a case that hangs.
+const caseTimeout = 2 * time.Minute
+
+// Run runs the suite against a driver in every mode, as subtests named
+// mode/group/rule. A rule that doesn't bind the store is skipped with the
+// reason.
+//
+// config gives the options of a store. It is called once per case, with the
+// case's own t, so that t.TempDir gives every case data of its own; stores
+// opened with the same answer must have the same data. It may also return
+// options of a server that all cases share: they use keys of their own, except
+// for cases that are Alone, and run one after the other.
+func Run(t *testing.T, d sdk.Driver, config func(testing.TB) map[string]any) {
+	for _, m := range modes {
+		t.Run(m.name, func(t *testing.T) {
+			here, there := m.launch(t, d), m.launch(t, d)
+			for _, c := range Cases() {
+				t.Run(c.Name, func(t *testing.T) { c.run(t, here, there, config(t)) })
+			}
+		})
+	}
+}
+
+// run runs the case on a fresh store in process here.
+func (c Case) run(t testing.TB, here, there process, options map[string]any) {
+	ctx, cancel := context.WithTimeout(t.Context(), caseTimeout)
+	defer cancel()
+	r := &reporter{TB: t, rule: c.Rule, here: here, there: there, options: options}
+	r.unique = strings.ToLower(rand.Text()[:12])
+	if _, err := r.open(ctx, here); err != nil {
+		t.Fatalf("open a store: %v", err)
+	}
+	if why := c.Excuse(r.Store()); why != "" {
+		t.Skip(why)
+	}
+	c.Run(ctx, r)
+}
+
+// A reporter is the T of a test.
+type reporter struct {
+	testing.TB
+	rule    string
+	unique  string
+	options map[string]any
+	explain sync.Once
+
+	here, there process
+
+	mu    sync.Mutex // guards below
+	store Store
+}
+
+func (r *reporter) Errorf(format string, args ...any) {
+	r.TB.Helper()
+	r.explain.Do(func() { r.TB.Logf("the rule: %s", r.rule) })
+	r.TB.Errorf(format, args...)
+}
+
+func (r *reporter) Fatalf(format string, args ...any) {
+	r.TB.Helper()
+	r.Errorf(format, args...)
+	r.TB.FailNow()
+}
+
+func (r *reporter) Unique() string { return r.unique }
+
+func (r *reporter) Store() Store {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.store
+}
+
+func (r *reporter) Another(ctx context.Context) (Store, error) {
+	return r.openIn(ctx, r.there)
+}
+
+func (r *reporter) Reopen(ctx context.Context) (Store, error) {
+	if err := r.Store().Close(ctx); err != nil {
+		return nil, err
+	}
+	return r.open(ctx, r.there)
+}
+
+// open opens the store under test.
+func (r *reporter) open(ctx context.Context, p process) (Store, error) {
+	s, err := r.openIn(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.store = s
+	return s, nil
+}
+
+// openIn opens a store that is closed when the test ends.
+func (r *reporter) openIn(ctx context.Context, p process) (Store, error) {
+	s, err := p.open(ctx, r.options)
+	if err != nil {
+		return nil, err
+	}
+	r.TB.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := s.Close(ctx); err != nil {
+			r.TB.Errorf("close the store after the case: %v", err)
+		}
+	})
+	return s, nil
+}
