@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cachewright/cachewright/internal/wire"
@@ -24,11 +26,16 @@ type Instance struct {
 	capabilities Capabilities
 	optional
 
-	closing context.Context // done once Close has been called
-	shut    context.CancelFunc
-	calls   sync.RWMutex // held for reading by every call
-	closed  bool         // guarded by calls
+	closing context.Context // done once Close has been called; ends lease waits
+	refuse  func()          // starts the closing, once
+	calls   atomic.Int64    // how many are running; negative once no other is admitted
+	finish  func()          // closes the store, once, and then done
+	done    chan struct{}
+	err     error // the store's from closing, readable once done is closed
 }
+
+// admitsNone is added to Instance.calls to make it negative.
+const admitsNone = math.MinInt64
 
 // optional holds what the store announced; a nil interface was not announced.
 type optional struct {
@@ -49,8 +56,14 @@ type optional struct {
 }
 
 func newInstance(s Store) *Instance {
-	in := &Instance{store: s}
-	in.closing, in.shut = context.WithCancel(context.Background())
+	in := &Instance{store: s, done: make(chan struct{})}
+	closing, shut := context.WithCancel(context.Background())
+	in.closing = closing
+	in.refuse = sync.OnceFunc(func() {
+		shut()
+		in.leave(admitsNone)
+	})
+	in.finish = sync.OnceFunc(func() { go in.closeStore() })
 	if r, ok := s.(TraitReporter); ok {
 		in.traits = r.Traits()
 	}
@@ -91,50 +104,59 @@ func (in *Instance) Capabilities() Capabilities { return in.capabilities }
 
 // Close ends lease waits, lets other calls end, and closes the store. Later
 // calls fail with ErrClosed. When ctx ends first, Close returns its error and
-// the store is closed as the last call returns.
+// the store is closed as the last call returns. Closing again waits for the
+// same end.
 func (in *Instance) Close(ctx context.Context) error {
-	in.shut()
-	done := make(chan error, 1)
-	go func() { done <- in.close() }()
+	in.refuse()
 	select {
-	case err := <-done:
-		return err
+	case <-in.done:
+		return in.err
 	case <-ctx.Done():
-		return fmt.Errorf("calls are still running: %w", ctx.Err())
+		return fmt.Errorf("the store is still closing: %w", ctx.Err())
 	}
 }
 
-func (in *Instance) close() (err error) {
-	in.calls.Lock()
-	defer in.calls.Unlock()
-	if in.closed {
-		return nil
-	}
-	in.closed = true
-	defer recoverAs(&err, "close")
-	return in.store.Close()
+// closeStore runs once, after the last call has returned.
+func (in *Instance) closeStore() {
+	defer close(in.done)
+	defer recoverAs(&in.err, "close")
+	in.err = in.store.Close()
 }
 
-// begin admits a call. Every call that it admits ends with end, deferred.
+// begin admits a call. Every call that it admits ends with end or endWrite,
+// deferred.
 func (in *Instance) begin(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if in.closing.Err() != nil {
-		return ErrClosed
-	}
-	in.calls.RLock()
-	if in.closed {
-		in.calls.RUnlock()
+	if in.calls.Add(1) < 0 {
+		in.leave(-1)
 		return ErrClosed
 	}
 	return nil
 }
 
+// leave changes the number of calls, and closes the store if that was the last
+// one of a closing instance.
+func (in *Instance) leave(change int64) {
+	if in.calls.Add(change) == admitsNone {
+		in.finish()
+	}
+}
+
 func (in *Instance) end(op string, err *error) {
-	in.calls.RUnlock()
+	in.leave(-1)
 	if p := recover(); p != nil {
 		*err = panicked(op, p)
+	}
+}
+
+// endWrite is end for a call that changes something: where it panicked, nobody
+// knows how far it had come.
+func (in *Instance) endWrite(op string, err *error) {
+	in.leave(-1)
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("%w: %w", ErrMaybeApplied, panicked(op, p))
 	}
 }
 
@@ -170,7 +192,7 @@ func (in *Instance) Set(ctx context.Context, key string, value []byte, ttl time.
 	if err := in.begin(ctx); err != nil {
 		return err
 	}
-	defer in.end("set", &err)
+	defer in.endWrite("set", &err)
 	return in.store.Set(ctx, key, value, ttl)
 }
 
@@ -179,6 +201,6 @@ func (in *Instance) Delete(ctx context.Context, key string) (existed bool, err e
 	if err := in.begin(ctx); err != nil {
 		return false, err
 	}
-	defer in.end("delete", &err)
+	defer in.endWrite("delete", &err)
 	return in.store.Delete(ctx, key)
 }

@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/cachewright/cachewright/internal/wire"
 )
@@ -41,20 +42,28 @@ func (in *Instance) getSome(ctx context.Context, keys []string) (answers []Looku
 		return nil, err
 	}
 	if len(found) == 0 {
-		return nil, ErrInternal
+		return nil, fmt.Errorf("%w: get-many answered none of %d keys", ErrInternal, len(unique))
 	}
 	size := 0
 	for _, i := range place {
 		if i >= len(found) {
 			break
 		}
-		size += len(found[i].Value)
+		size += lookupSize(found[i])
 		if len(answers) > 0 && size > wire.MaxBatch {
 			break
 		}
 		answers = append(answers, found[i])
 	}
 	return answers, nil
+}
+
+// lookupSize is about what an answer takes in a message.
+func lookupSize(a Lookup) int {
+	if a.Err != nil {
+		return wire.MaxErrorText
+	}
+	return len(a.Value)
 }
 
 func (in *Instance) getOneByOne(ctx context.Context, keys []string) ([]Lookup, error) {
@@ -81,7 +90,7 @@ func (in *Instance) SetMany(ctx context.Context, entries []Entry) (err error) {
 	if err := in.begin(ctx); err != nil {
 		return err
 	}
-	defer in.end("set-many", &err)
+	defer in.endWrite("set-many", &err)
 	entries = lastOfEach(entries)
 	if in.batcher != nil {
 		return in.batcher.SetMany(ctx, entries)
@@ -103,7 +112,7 @@ func (in *Instance) DeleteMany(ctx context.Context, keys []string) (existed int,
 	if err := in.begin(ctx); err != nil {
 		return 0, err
 	}
-	defer in.end("delete-many", &err)
+	defer in.endWrite("delete-many", &err)
 	keys, _ = distinct(keys)
 	if in.batcher != nil {
 		return in.batcher.DeleteMany(ctx, keys)

@@ -2,7 +2,11 @@ package sdk
 
 import (
 	"context"
+	"slices"
 	"time"
+	"unicode/utf8"
+
+	"github.com/cachewright/cachewright/internal/wire"
 )
 
 // Add is Adder's.
@@ -13,7 +17,7 @@ func (in *Instance) Add(ctx context.Context, key string, value []byte, ttl time.
 	if err := in.begin(ctx); err != nil {
 		return false, err
 	}
-	defer in.end("add", &err)
+	defer in.endWrite("add", &err)
 	return in.adder.Add(ctx, key, value, ttl)
 }
 
@@ -25,7 +29,7 @@ func (in *Instance) Replace(ctx context.Context, key string, value []byte, ttl t
 	if err := in.begin(ctx); err != nil {
 		return false, err
 	}
-	defer in.end("replace", &err)
+	defer in.endWrite("replace", &err)
 	return in.replacer.Replace(ctx, key, value, ttl)
 }
 
@@ -37,7 +41,7 @@ func (in *Instance) Pull(ctx context.Context, key string) (value []byte, ok bool
 	if err := in.begin(ctx); err != nil {
 		return nil, false, err
 	}
-	defer in.end("pull", &err)
+	defer in.endWrite("pull", &err)
 	return in.puller.Pull(ctx, key)
 }
 
@@ -49,7 +53,7 @@ func (in *Instance) Increment(ctx context.Context, key string, delta int64, init
 	if err := in.begin(ctx); err != nil {
 		return 0, err
 	}
-	defer in.end("increment", &err)
+	defer in.endWrite("increment", &err)
 	return in.counter.Increment(ctx, key, delta, initialTTL)
 }
 
@@ -61,7 +65,7 @@ func (in *Instance) CompareDelete(ctx context.Context, key string, value []byte)
 	if err := in.begin(ctx); err != nil {
 		return false, err
 	}
-	defer in.end("compare-delete", &err)
+	defer in.endWrite("compare-delete", &err)
 	return in.comparer.CompareDelete(ctx, key, value)
 }
 
@@ -73,7 +77,7 @@ func (in *Instance) Clear(ctx context.Context, prefix string, cursor []byte) (ne
 	if err := in.begin(ctx); err != nil {
 		return nil, 0, err
 	}
-	defer in.end("clear", &err)
+	defer in.endWrite("clear", &err)
 	return in.clearer.Clear(ctx, prefix, cursor)
 }
 
@@ -97,11 +101,13 @@ func (in *Instance) Touch(ctx context.Context, key string, ttl time.Duration) (t
 	if err := in.begin(ctx); err != nil {
 		return false, err
 	}
-	defer in.end("touch", &err)
+	defer in.endWrite("touch", &err)
 	return in.inspector.Touch(ctx, key, ttl)
 }
 
-// Keys is Lister's.
+// Keys is Lister's. A limit that is not positive, or above 10,000, is 10,000.
+// Keys that nobody can ask for, as another program may have stored them, are
+// left out.
 func (in *Instance) Keys(ctx context.Context, prefix string, cursor []byte, limit int) (keys []string, next []byte, err error) {
 	if in.lister == nil {
 		return nil, nil, unsupported(CanList)
@@ -110,7 +116,20 @@ func (in *Instance) Keys(ctx context.Context, prefix string, cursor []byte, limi
 		return nil, nil, err
 	}
 	defer in.end("keys", &err)
-	return in.lister.Keys(ctx, prefix, cursor, limit)
+	if limit <= 0 || limit > wire.MaxBatchKeys {
+		limit = wire.MaxBatchKeys
+	}
+	keys, next, err = in.lister.Keys(ctx, prefix, cursor, limit)
+	return usable(keys), next, err
+}
+
+// usable returns the keys that a call can name.
+func usable(keys []string) []string {
+	unusable := func(key string) bool { return !utf8.ValidString(key) || checkKey(key) != nil }
+	if !slices.ContainsFunc(keys, unusable) {
+		return keys
+	}
+	return slices.DeleteFunc(slices.Clone(keys), unusable)
 }
 
 // AcquireLease is Leaser's.
@@ -121,7 +140,7 @@ func (in *Instance) AcquireLease(ctx context.Context, r LeaseRequest) (grant Lea
 	if err := in.begin(ctx); err != nil {
 		return LeaseGrant{}, err
 	}
-	defer in.end("acquire-lease", &err)
+	defer in.endWrite("acquire-lease", &err)
 	return in.leaser.AcquireLease(ctx, r)
 }
 
@@ -133,7 +152,7 @@ func (in *Instance) RenewLease(ctx context.Context, r LeaseRequest) (grant Lease
 	if err := in.begin(ctx); err != nil {
 		return LeaseGrant{}, err
 	}
-	defer in.end("renew-lease", &err)
+	defer in.endWrite("renew-lease", &err)
 	return in.renewer.RenewLease(ctx, r)
 }
 
@@ -145,7 +164,7 @@ func (in *Instance) ReleaseLease(ctx context.Context, r LeaseRequest) (released 
 	if err := in.begin(ctx); err != nil {
 		return false, err
 	}
-	defer in.end("release-lease", &err)
+	defer in.endWrite("release-lease", &err)
 	return in.leaser.ReleaseLease(ctx, r)
 }
 
