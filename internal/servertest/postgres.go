@@ -1,6 +1,7 @@
 package servertest
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -42,9 +43,7 @@ func StartPostgres(t testing.TB, options PostgresOptions) *Postgres {
 	s.socket = filepath.Join(s.dir, fmt.Sprintf(".s.PGSQL.%d", s.Port()))
 	s.quit = syscall.SIGINT // fast: end the sessions, don't wait for them
 	data := filepath.Join(s.dir, "data")
-	if err := createCluster(template, data, s, options); err != nil {
-		t.Fatalf("servertest: %v", err)
-	}
+	createCluster(t, template, data, s, options)
 	if err := who.own(s.dir); err != nil {
 		t.Fatalf("servertest: %v", err)
 	}
@@ -56,18 +55,20 @@ func StartPostgres(t testing.TB, options PostgresOptions) *Postgres {
 
 // URL is the connection string of a database over TCP, of postgres if name is
 // empty.
-func (p *Postgres) URL(name string) string {
-	return (&url.URL{
-		Scheme: "postgres", User: url.User("postgres"), Host: p.Addr(), Path: "/" + database(name),
-		RawQuery: "sslmode=disable",
-	}).String()
-}
+func (p *Postgres) URL(name string) string { return postgresURL(p.Addr(), name) }
 
 // SocketURL is the connection string of a database over the unix socket.
 func (p *Postgres) SocketURL(name string) string {
 	query := url.Values{"host": {p.Dir()}, "port": {strconv.Itoa(p.Port())}}
 	return (&url.URL{
 		Scheme: "postgres", User: url.User("postgres"), Path: "/" + database(name), RawQuery: query.Encode(),
+	}).String()
+}
+
+func postgresURL(addr, name string) string {
+	return (&url.URL{
+		Scheme: "postgres", User: url.User("postgres"), Host: addr, Path: "/" + database(name),
+		RawQuery: "sslmode=disable",
 	}).String()
 }
 
@@ -111,36 +112,23 @@ func initTemplate(bin string, who account) (string, error) {
 	return dir, nil
 }
 
-func createCluster(template, data string, s *Server, options PostgresOptions) error {
-	if err := os.CopyFS(data, os.DirFS(template)); err != nil {
-		return err
+func createCluster(t testing.TB, template, data string, s *Server, options PostgresOptions) {
+	t.Helper()
+	err := errors.Join(os.CopyFS(data, os.DirFS(template)), os.Chmod(data, 0o700))
+	if err != nil {
+		t.Fatalf("servertest: %v", err)
 	}
-	if err := os.Chmod(data, 0o700); err != nil {
-		return err
-	}
-	settings := append([]string{
+	// The file that initdb wrote is all comments and defaults.
+	write(t, filepath.Join(data, "postgresql.conf"), append([]string{
 		"listen_addresses = '127.0.0.1'",
 		fmt.Sprintf("port = %d", s.Port()),
 		fmt.Sprintf("unix_socket_directories = '%s'", s.dir),
 		"fsync = off",
-	}, options.Settings...)
-	if err := appendLines(filepath.Join(data, "postgresql.conf"), settings); err != nil {
-		return err
+		"timezone = 'UTC'",
+	}, options.Settings...))
+	if options.Access != nil {
+		write(t, filepath.Join(data, "pg_hba.conf"), options.Access)
 	}
-	if options.Access == nil {
-		return nil
-	}
-	return os.WriteFile(filepath.Join(data, "pg_hba.conf"), []byte(strings.Join(options.Access, "\n")+"\n"), 0o600)
-}
-
-func appendLines(path string, lines []string) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	_, err = file.WriteString(strings.Join(lines, "\n") + "\n")
-	return err
 }
 
 func postgresCommand(bin, data string, who account) *exec.Cmd {

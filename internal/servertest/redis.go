@@ -2,37 +2,43 @@ package servertest
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // RedisOptions are how a Redis server differs from a plain one, which keeps
 // nothing on disk and asks for no password.
 type RedisOptions struct {
-	// Config is lines of redis.conf: "requirepass secret", "appendonly yes".
+	// Password is asked for, if it is not empty.
+	Password string
+	// Config is further lines of redis.conf: "appendonly yes".
 	Config []string
 }
 
 // Redis is a redis-server process.
-type Redis struct{ *Server }
+type Redis struct {
+	*Server
+	password string
+}
 
 // StartRedis starts a server and waits until it answers.
 func StartRedis(t testing.TB, options RedisOptions) *Redis {
 	t.Helper()
-	r := newRedis(t, takePort(t, false), nil, options.Config...)
+	r := newRedis(t, takePort(t, false), options.Password, options.Config)
 	r.Start(t)
 	return r
 }
 
-func newRedis(t testing.TB, p *port, args []string, config ...string) *Redis {
+func newRedis(t testing.TB, p *port, password string, config []string, args ...string) *Redis {
 	t.Helper()
 	path := redisServer.find(t)
 	s := newServer(t, "redis", p)
 	file := filepath.Join(s.dir, "redis.conf")
-	lines := append([]string{
+	lines := []string{
 		"bind 127.0.0.1",
 		fmt.Sprintf("port %d", p.number),
 		fmt.Sprintf("unixsocket %q", s.socket),
@@ -40,13 +46,19 @@ func newRedis(t testing.TB, p *port, args []string, config ...string) *Redis {
 		"daemonize no",
 		`save ""`,
 		"repl-diskless-sync-delay 0",
-	}, config...)
-	if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
-		t.Fatalf("servertest: %v", err)
 	}
+	if password != "" {
+		lines = append(lines, fmt.Sprintf("requirepass %q", password), fmt.Sprintf("masterauth %q", password))
+	}
+	write(t, file, append(lines, config...))
 	s.command = func() *exec.Cmd { return exec.Command(path, append([]string{file}, args...)...) }
 	s.ready = func(int) error { return redisServes(s.socket) }
-	return &Redis{s}
+	return &Redis{s, password}
+}
+
+// client is for the set-up; whoever asks for it closes it.
+func (r *Redis) client() *redis.Client {
+	return redis.NewClient(&redis.Options{Network: "unix", Addr: r.socket, Password: r.password})
 }
 
 // redisServes takes a refusal for want of a password as an answer.

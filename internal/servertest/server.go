@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -294,4 +295,12 @@ func halt(pid int) error {
 		}
 	}
 	return nil
+}
+
+// write writes a configuration file, which may hold a password.
+func write(t testing.TB, path string, lines []string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+		t.Fatalf("servertest: %v", err)
+	}
 }

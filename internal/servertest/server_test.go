@@ -39,13 +39,13 @@ func TestRedisAnswersOverTCPAndOverItsSocket(t *testing.T) {
 
 func TestRedisTakesConfiguration(t *testing.T) {
 	t.Parallel()
-	server := StartRedis(t, RedisOptions{Config: []string{"requirepass open", "appendonly yes"}})
+	server := StartRedis(t, RedisOptions{Password: "open \"sesame\"", Config: []string{"appendonly yes"}})
 	client := redisClient(t, "tcp", "unused")
 	client.Options().Addr = server.Addr()
 	if err := client.Ping(t.Context()).Err(); err == nil || !strings.Contains(err.Error(), "NOAUTH") {
 		t.Fatalf("without a password: %v", err)
 	}
-	client = redis.NewClient(&redis.Options{Addr: server.Addr(), Password: "open"})
+	client = redis.NewClient(&redis.Options{Addr: server.Addr(), Password: `open "sesame"`})
 	defer client.Close()
 	if err := client.Set(t.Context(), "k", "v", 0).Err(); err != nil {
 		t.Fatal(err)
