@@ -1,0 +1,159 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/cachewright/cachewright/sdk"
+)
+
+// checkOptions reports what is wrong with a store's options, and returns them
+// resolved where nothing is.
+func (c *Config) checkOptions(s Store, schema sdk.Schema, r *report) map[string]any {
+	path := "stores." + s.Name
+	options := foldNames(s.Options, "", schema)
+	c.dropForeign(path, options, schema)
+	wrong := schema.Check(options)
+	for _, p := range wrong {
+		r.about(join(path, p.Key), "%s", reason(p, options, schema))
+	}
+	if len(wrong) > 0 {
+		return nil
+	}
+	for _, o := range schema {
+		c.resolve(path, options, o)
+	}
+	return options
+}
+
+// foldNames copies options; names that differ from an option's in case only get
+// the option's, since variables can't spell it.
+func foldNames(options map[string]any, prefix string, schema sdk.Schema) map[string]any {
+	folded := make(map[string]any, len(options))
+	for _, key := range slices.Sorted(maps.Keys(options)) {
+		name := foldName(key, prefix, schema)
+		if _, taken := options[name]; taken && name != key {
+			name = key
+		}
+		v := options[key]
+		if below, ok := v.(map[string]any); ok {
+			if _, whole := schema.Lookup(prefix + name); whole {
+				v = maps.Clone(below)
+			} else {
+				v = foldNames(below, prefix+name+".", schema)
+			}
+		}
+		folded[name] = v
+	}
+	return folded
+}
+
+func foldName(key, prefix string, schema sdk.Schema) string {
+	for _, o := range schema {
+		rest, ok := strings.CutPrefix(o.Name, prefix)
+		name, _, _ := strings.Cut(rest, ".")
+		if ok && key == strings.ToLower(name) {
+			return name
+		}
+	}
+	return key
+}
+
+// dropForeign takes out what a well-known variable set and this driver has no
+// option for: the variable was meant for another program.
+func (c *Config) dropForeign(path string, options map[string]any, schema sdk.Schema) {
+	for key := range options {
+		variable := c.Origin(join(path, key)).Variable
+		if _, known := schema.Lookup(key); !known && variable != "" && !strings.HasPrefix(variable, ours) {
+			delete(options, key)
+		}
+	}
+}
+
+// reason words a problem of the schema without the value, which may be a
+// secret, and with the nearest key for one that doesn't exist.
+func reason(p sdk.Problem, options map[string]any, schema sdk.Schema) string {
+	o, known := schema.Lookup(p.Key)
+	if !known {
+		return unknownOption(p, schema)
+	}
+	v, given := lookup(options, p.Key)
+	switch {
+	case !given || v == nil:
+		return p.Reason
+	case o.Kind == sdk.KindDuration && o.Secret:
+		return "wants a duration with a unit, such as 60s"
+	case o.Kind == sdk.KindDuration:
+		_, reason := parseDuration(v)
+		return reason
+	case o.Kind == sdk.KindMap:
+		return "wants names with texts; put numbers in quotes"
+	}
+	return p.Reason
+}
+
+func unknownOption(p sdk.Problem, schema sdk.Schema) string {
+	known := slices.Clone(storeKeys)
+	for _, o := range schema {
+		if strings.HasPrefix(o.Name, p.Key+".") {
+			return "wants keys with values below it"
+		}
+		known = append(known, o.Name)
+	}
+	if strings.Contains(p.Key, ":") {
+		return gluedColon
+	}
+	return "is not a key of this store's driver" + didYouMean(p.Key, known)
+}
+
+// resolve makes one option what a driver takes: a path absolute, a default path
+// too, and a number text.
+func (c *Config) resolve(path string, options map[string]any, o sdk.Option) {
+	v, given := lookup(options, o.Name)
+	if o.Kind == sdk.KindPath {
+		if !given {
+			v = o.Default
+		}
+		if text, ok := v.(string); ok && text != "" {
+			store(options, o.Name, absolute(text, base(c.Origin(join(path, o.Name)), c.folder)))
+		}
+		return
+	}
+	switch v := v.(type) {
+	case int, int64, uint64, float64:
+		store(options, o.Name, fmt.Sprint(v))
+	}
+}
+
+// lookup finds an option by its dotted name.
+func lookup(options map[string]any, name string) (any, bool) {
+	if v, ok := options[name]; ok {
+		return v, true
+	}
+	for i, c := range name {
+		if c != '.' {
+			continue
+		}
+		if below, ok := options[name[:i]].(map[string]any); ok {
+			return lookup(below, name[i+1:])
+		}
+	}
+	return nil, false
+}
+
+// store puts an option where lookup finds it.
+func store(options map[string]any, name string, v any) {
+	head, rest, nested := strings.Cut(name, ".")
+	if _, flat := options[name]; flat || !nested {
+		options[name] = v
+		return
+	}
+	below, ok := options[head].(map[string]any)
+	if !ok {
+		below = make(map[string]any)
+		options[head] = below
+	}
+	store(below, rest, v)
+}
