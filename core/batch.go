@@ -1,0 +1,154 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cachewright/cachewright/sdk"
+)
+
+// GetMany is ICacheRepository's: one hop, and one backend round trip where the
+// backend has one.
+func (r *CacheRepository) GetMany(ctx context.Context, keys []string) (map[string]Value, error) {
+	if len(keys) == 0 {
+		return map[string]Value{}, nil
+	}
+	b, err := r.beginBatch(ctx, OpGetMany, keys)
+	if err != nil {
+		return nil, err
+	}
+	found, err := b.opened.GetMany(b.ctx, b.physical)
+	values := make(map[string]Value, len(b.keys))
+	var failed []sdk.KeyError
+	var o Outcome
+	for i, l := range found {
+		if l.Err != nil {
+			failed = append(failed, sdk.KeyError{Key: b.physical[i], Err: l.Err})
+			continue
+		}
+		values[b.keys[i]] = r.value(b.keys[i], l.Value, l.OK)
+		o.Hits += count(l.OK)
+		o.Bytes += len(l.Value)
+	}
+	if err == nil && len(failed) > 0 {
+		err = &sdk.BatchError{Failed: failed}
+	}
+	o.Err = b.named(err)
+	err = b.end(o)
+	if err == nil {
+		r.fillMisses(values, b.keys)
+	}
+	return values, err
+}
+
+// fillMisses answers what a hook turned into misses.
+func (r *CacheRepository) fillMisses(values map[string]Value, keys []string) {
+	for _, key := range keys {
+		if _, ok := values[key]; !ok {
+			values[key] = r.value(key, nil, false)
+		}
+	}
+}
+
+// SetMany is ICacheRepository's.
+func (r *CacheRepository) SetMany(ctx context.Context, values map[string]any, ttl time.Duration) error {
+	if len(values) == 0 {
+		return nil
+	}
+	if err := checkTTL(ttl); err != nil {
+		return r.fail(OpSetMany, "", err)
+	}
+	keys := make([]string, 0, len(values))
+	for key := range values {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	entries := make([]sdk.Entry, len(keys))
+	size := 0
+	for i, key := range keys {
+		data, err := r.encode(OpSetMany, key, values[key])
+		if err != nil {
+			return err
+		}
+		entries[i].Value = data
+		size += len(data)
+	}
+	b, err := r.beginBatch(ctx, OpSetMany, keys)
+	if err != nil {
+		return err
+	}
+	for i := range entries {
+		entries[i].Key, entries[i].TTL = b.physical[i], driverTTL(ttl, b.opened.granularity)
+	}
+	err = b.opened.SetMany(b.ctx, entries)
+	return b.end(Outcome{Bytes: size, Err: b.named(err)})
+}
+
+// DeleteMany removes the keys and counts those that were live. It is not
+// atomic: a *BatchError names the keys whose fate is unknown.
+func (r *CacheRepository) DeleteMany(ctx context.Context, keys []string) (int, error) {
+	if len(keys) == 0 {
+		return 0, nil
+	}
+	b, err := r.beginBatch(ctx, OpDeleteMany, keys)
+	if err != nil {
+		return 0, err
+	}
+	existed, err := b.opened.DeleteMany(b.ctx, b.physical)
+	return existed, b.end(Outcome{Err: b.named(err)})
+}
+
+// A batch is a call with many keys: as the caller gave them, without
+// duplicates, and as the driver knows them.
+type batch struct {
+	call
+	keys     []string
+	physical []string
+}
+
+func (r *CacheRepository) beginBatch(ctx context.Context, op Op, keys []string) (batch, error) {
+	b := batch{keys: make([]string, 0, len(keys)), physical: make([]string, 0, len(keys))}
+	seen := make(map[string]bool, len(keys))
+	for _, key := range keys {
+		physical, err := physicalKey(r.store.prefix, key)
+		if err != nil {
+			return b, r.fail(op, key, err)
+		}
+		if !seen[key] {
+			seen[key] = true
+			b.keys, b.physical = append(b.keys, key), append(b.physical, physical)
+		}
+	}
+	c, err := r.store.begin(ctx, op, "", len(b.keys))
+	b.call = c
+	if err != nil {
+		return b, err
+	}
+	for i, physical := range b.physical {
+		if len(physical) > c.opened.maxKey {
+			c.Key = b.keys[i]
+			return b, c.end(Outcome{Err: fmt.Errorf("%w: it has %d bytes with its prefix, and the store takes %d", ErrInvalidKey, len(physical), c.opened.maxKey)})
+		}
+	}
+	return b, nil
+}
+
+// named gives the failures of a batch the caller's keys.
+func (b *batch) named(err error) error {
+	var failures *sdk.BatchError
+	if !errors.As(err, &failures) {
+		return err
+	}
+	failed := make(map[string]error, len(failures.Failed))
+	for _, f := range failures.Failed {
+		key := f.Key
+		if i := slices.Index(b.physical, f.Key); i >= 0 {
+			key = b.keys[i]
+		}
+		failed[key] = f.Err
+	}
+	return &BatchError{failed}
+}

@@ -1,0 +1,79 @@
+package core
+
+import "context"
+
+// An Op names an operation, in errors and to hooks.
+type Op string
+
+const (
+	OpGet        Op = "get"
+	OpSet        Op = "set"
+	OpHas        Op = "has"
+	OpDelete     Op = "delete"
+	OpClear      Op = "clear"
+	OpGetMany    Op = "get-many"
+	OpSetMany    Op = "set-many"
+	OpDeleteMany Op = "delete-many"
+	OpPull       Op = "pull"
+	OpAdd        Op = "add"
+	OpReplace    Op = "replace"
+	OpIncrement  Op = "increment"
+	OpTTL        Op = "ttl"
+	OpTouch      Op = "touch"
+	OpKeys       Op = "keys"
+	OpPing       Op = "ping"
+	OpStats      Op = "stats"
+	OpOpen       Op = "open"
+	// OpLock is one Do, from entry to exit.
+	OpLock Op = "lock"
+	// OpRecompute is Remember finding an entry that it can't use: its error
+	// says why. The entry is computed anew and overwritten.
+	OpRecompute Op = "recompute"
+)
+
+// A Call is one operation on a store. Remember is a get and a set; Clear and
+// Keys are a call per page.
+type Call struct {
+	Op     Op
+	Store  string
+	Driver string
+	Key    string // as the caller gave it; "" for operations without one key
+	Keys   int    // how many keys the call is about
+}
+
+// An Outcome is how a call ended.
+type Outcome struct {
+	Hits  int // keys that were found, of reads
+	Bytes int // bytes of the values read or written, as the codec made them
+	Err   error
+}
+
+// A Hook meets every call of a manager: telemetry, degradation and faults for
+// tests have no other place. Methods are called concurrently and must not block.
+type Hook interface {
+	// Start may replace the call's context, or refuse the call with an error.
+	Start(ctx context.Context, c Call) (context.Context, error)
+	// End returns the error that the caller gets, usually o.Err. A read whose
+	// error it takes away is a miss. It follows every Start that succeeded.
+	End(ctx context.Context, c Call, o Outcome) error
+}
+
+// startHooks runs the hooks in order. The returned number of them has started.
+func startHooks(ctx context.Context, hooks []Hook, c Call) (context.Context, int, error) {
+	for i, h := range hooks {
+		started, err := h.Start(ctx, c)
+		if err != nil {
+			return ctx, i, err
+		}
+		ctx = started
+	}
+	return ctx, len(hooks), nil
+}
+
+// endHooks ends those that have started, the last first.
+func endHooks(ctx context.Context, hooks []Hook, c Call, o Outcome) error {
+	for i := len(hooks) - 1; i >= 0; i-- {
+		o.Err = hooks[i].End(ctx, c, o)
+	}
+	return o.Err
+}

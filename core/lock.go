@@ -1,0 +1,199 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cachewright/cachewright/core/internal/lock"
+)
+
+// releaseTimeout bounds a release, which runs on a context of its own.
+const releaseTimeout = 10 * time.Second
+
+// A LockOption changes one lock.
+type LockOption func(*lock.Timing)
+
+// LockTimeout is the single control of the strategies local, lease and
+// redlock: what it limits depends on the strategy, see docs/locks.md. Under
+// exclusive it is LockWait. 0 is one attempt where the strategy has such a
+// thing; negative is ErrInvalidLockOption.
+func LockTimeout(d time.Duration) LockOption {
+	return func(t *lock.Timing) { t.Timeout = &d }
+}
+
+// LockWait limits the wait under exclusive. Other strategies refuse it with
+// ErrInvalidLockOption.
+func LockWait(d time.Duration) LockOption {
+	return func(t *lock.Timing) { t.Wait = &d }
+}
+
+// LockLease is how long a holder under exclusive stays one without renewal.
+// Other strategies refuse it with ErrInvalidLockOption.
+func LockLease(d time.Duration) LockOption {
+	return func(t *lock.Timing) { t.Lease = &d }
+}
+
+// A LockBackend is what locks of one store are made from. It has nothing to
+// call; NewCacheLock takes it.
+type LockBackend struct {
+	store *store
+}
+
+// A CacheLock guards a piece of work. It may be shared: each Do is a
+// participant of its own. Locks are advisory, and none makes a block atomic:
+// what it has written stays written.
+type CacheLock struct {
+	backend *LockBackend
+	key     string // as it is named in errors
+	prefix  string // the store's, or "" where the caller brought the physical key
+	timing  lock.Timing
+}
+
+// NewCacheLock builds a lock on the physical key itself: it adds no prefix.
+// Applications use Lock of a repository or manager instead.
+func NewCacheLock(backend *LockBackend, key string, opts ...LockOption) *CacheLock {
+	l := &CacheLock{backend: backend, key: key}
+	for _, opt := range opts {
+		opt(&l.timing)
+	}
+	return l
+}
+
+// Lock builds a lock on the store's key and acquires nothing.
+func (r *CacheRepository) Lock(key string, opts ...LockOption) *CacheLock {
+	l := NewCacheLock(r.LockBackend(), key, opts...)
+	l.prefix = r.store.prefix
+	return l
+}
+
+// LockBackend is for NewCacheLock.
+func (r *CacheRepository) LockBackend() *LockBackend { return &LockBackend{r.store} }
+
+// Do enters the lock, runs fn, and leaves it: also when fn fails, panics or
+// ends its goroutine, and not before, whatever becomes of ctx. If entry fails,
+// fn does not run. Do returns what fn returned, joined with the error of a
+// release that failed.
+//
+// fn's context is ctx with a mark: a Do on the same lock under it fails with
+// ErrLockReentrant at once. A wait that runs out is ErrLockTimeout; a ctx that
+// is done before or during entry is ctx's error. A store whose driver can't
+// lock fails with an error that matches errors.ErrUnsupported.
+func (l *CacheLock) Do(ctx context.Context, fn func(ctx context.Context) error) (err error) {
+	if l == nil || l.backend == nil || l.backend.store == nil {
+		return &Error{Op: string(OpLock), Err: errors.New("this lock was not made by Lock or NewCacheLock")}
+	}
+	s := l.backend.store
+	c := Call{Op: OpLock, Store: s.name, Driver: s.driver, Key: l.key, Keys: 1}
+	hooked, started, err := startHooks(ctx, s.manager.hooks, c)
+	outcome := errNoReturn
+	defer func() {
+		changed := endHooks(hooked, s.manager.hooks[:started], c, Outcome{Err: outcome})
+		if changed != nil && outcome != errNoReturn { // an error stays one: fn may not have run
+			err = changed
+		}
+	}()
+	if err == nil {
+		err = l.do(hooked, fn)
+	} else {
+		err = l.fail(err)
+	}
+	outcome = err
+	return err
+}
+
+// errNoReturn is what hooks see of a block that panicked or ended its goroutine.
+var errNoReturn = errors.New("the block did not return")
+
+func (l *CacheLock) do(ctx context.Context, fn func(context.Context) error) (err error) {
+	physical, err := physicalKey(l.prefix, l.key)
+	if err != nil {
+		return l.fail(err)
+	}
+	entered, err := l.enter(ctx, physical)
+	if err != nil {
+		return l.fail(err)
+	}
+	ctx, unmark := markHeld(ctx, entered.id)
+	returned := false
+	defer func() {
+		unmark()
+		if failed := l.leave(ctx, entered.held); failed != nil {
+			if !returned {
+				l.backend.store.manager.logger.Error("lock not released", "store", l.backend.store.name, "key", l.key, "error", failed)
+			}
+			err = errors.Join(err, failed)
+		}
+	}()
+	err = fn(ctx)
+	returned = true
+	return err
+}
+
+type enteredLock struct {
+	id   lockID
+	held lock.Held
+}
+
+// enter checks everything that can be checked, then lets the strategy in.
+func (l *CacheLock) enter(ctx context.Context, physical string) (enteredLock, error) {
+	s := l.backend.store
+	timing := l.timingOver(s.timing)
+	if err := errors.Join(timing.Refuse(), ctx.Err()); err != nil {
+		return enteredLock{}, err
+	}
+	opened, err := s.live(ctx)
+	if err != nil {
+		return enteredLock{}, err
+	}
+	name := s.strategy(opened)
+	strategy, err := lock.Of(name, opened.Store)
+	if err != nil {
+		return enteredLock{}, err
+	}
+	if err := strategy.Check(timing); err != nil {
+		return enteredLock{}, err
+	}
+	id := lockID{name, s.space(opened), physical}
+	if isHeld(ctx, id) {
+		return enteredLock{}, ErrLockReentrant
+	}
+	if !s.manager.blocks.enter() {
+		return enteredLock{}, ErrClosed
+	}
+	held, err := strategy.Enter(ctx, lock.Request{Store: opened.Store, Space: id.space, Key: physical, Timing: timing, Closing: s.manager.closing})
+	if err != nil {
+		s.manager.blocks.leave()
+		return enteredLock{}, err
+	}
+	return enteredLock{id, held}, nil
+}
+
+func (l *CacheLock) leave(ctx context.Context, held lock.Held) error {
+	defer l.backend.store.manager.blocks.leave()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+	defer cancel()
+	if err := held.Release(ctx); err != nil {
+		return l.fail(fmt.Errorf("release: %w", err))
+	}
+	return nil
+}
+
+// timingOver puts the lock's own options over the store's. Any option replaces
+// the store's timeout and wait together, since both limit the wait.
+func (l *CacheLock) timingOver(store lock.Timing) lock.Timing {
+	t := l.timing
+	if t.Timeout == nil && t.Wait == nil {
+		t.Timeout, t.Wait = store.Timeout, store.Wait
+	}
+	if t.Lease == nil {
+		t.Lease = store.Lease
+	}
+	return t
+}
+
+func (l *CacheLock) fail(err error) error {
+	s := l.backend.store
+	return &Error{Op: string(OpLock), Store: s.name, Driver: s.driver, Key: l.key, Err: err}
+}

@@ -1,0 +1,245 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cachewright/cachewright/core/internal/config"
+	"github.com/cachewright/cachewright/core/internal/lock"
+	"github.com/cachewright/cachewright/internal/builtin"
+	"github.com/cachewright/cachewright/internal/host"
+	"github.com/cachewright/cachewright/internal/inproc"
+	"github.com/cachewright/cachewright/sdk"
+)
+
+// A CacheManager holds the stores of one configuration: it hands out their
+// repositories, is one itself for the default store, and runs the drivers. It
+// is safe for concurrent use.
+type CacheManager struct {
+	config       *config.Config
+	repositories map[string]*CacheRepository
+	fallback     *CacheRepository // the default store's
+	hooks        []Hook
+	logger       *slog.Logger
+	inProcess    map[string]sdk.Driver
+
+	closed  atomic.Bool
+	closing context.Context // done once Close has been called
+	shut    context.CancelFunc
+	blocks  blocks
+
+	mu      sync.Mutex // guards below
+	drivers map[string]*host.Driver
+	opened  map[*store]*openedStore
+}
+
+// An Option changes how a manager is opened.
+type Option func(*CacheManager)
+
+// WithLogger sends the manager's log, and the drivers' own lines, to logger
+// instead of slog.Default.
+func WithLogger(logger *slog.Logger) Option {
+	return func(m *CacheManager) { m.logger = logger }
+}
+
+// WithHook adds a hook that meets every call, after those added before.
+func WithHook(h Hook) Option {
+	return func(m *CacheManager) { m.hooks = append(m.hooks, h) }
+}
+
+// Open reads the configuration at path, and the environment over it, and
+// returns a manager for its stores. "" is $CACHEWRIGHT_CONFIG, else
+// config.yaml. ctx bounds the opening and nothing later.
+//
+// Everything that the file itself and the built-in drivers can tell is checked
+// at once: the error matches ErrInvalidConfig and lists every problem as
+// FILE:LINE: key: reason. No driver starts before one of its stores is used.
+func Open(ctx context.Context, path string, opts ...Option) (*CacheManager, error) {
+	c, err := config.Load(ctx, path, options(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return newManager(ctx, c, opts), nil
+}
+
+// OpenConfig is Open for a configuration that the program itself makes. The
+// environment has no say in it.
+func OpenConfig(ctx context.Context, c Config, opts ...Option) (*CacheManager, error) {
+	checked, err := config.FromMap(c.source(), options(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return newManager(ctx, checked, opts), nil
+}
+
+// options let the configuration check what the drivers linked into this
+// program can tell.
+func options(ctx context.Context) config.Options {
+	inProcess := inproc.From(ctx)
+	return config.Options{
+		Codecs: slices.Sorted(maps.Keys(codecs)),
+		Schemas: func(name string) (sdk.Schema, bool) {
+			if d, ok := inProcess[name]; ok {
+				return d.Schema, true
+			}
+			d, ok := builtin.Lookup(name)
+			return d.Schema, ok
+		},
+	}
+}
+
+func newManager(ctx context.Context, c *config.Config, opts []Option) *CacheManager {
+	m := &CacheManager{
+		config:       c,
+		repositories: make(map[string]*CacheRepository, len(c.Stores)),
+		logger:       slog.Default(),
+		inProcess:    inproc.From(ctx),
+		drivers:      make(map[string]*host.Driver),
+		opened:       make(map[*store]*openedStore),
+	}
+	m.closing, m.shut = context.WithCancel(context.Background())
+	for _, opt := range opts {
+		opt(m)
+	}
+	for name, s := range c.Stores {
+		m.repositories[name] = m.repository(s)
+	}
+	m.fallback = m.repositories[c.Default]
+	return m
+}
+
+func (m *CacheManager) repository(c config.Store) *CacheRepository {
+	codec := codecs[c.Codec]
+	s := &store{
+		manager: m,
+		name:    c.Name,
+		driver:  c.Driver,
+		codec:   codec,
+		timeout: c.Timeout,
+		lock:    c.Lock.Strategy,
+		timing:  lock.Timing{Timeout: c.Lock.Timeout, Wait: c.Lock.Wait, Lease: c.Lock.Lease},
+	}
+	if c.Prefix != "" {
+		s.prefix = c.Prefix + ":"
+	}
+	s.open = func(ctx context.Context) (host.Store, error) { return m.openStore(ctx, c) }
+	return &CacheRepository{s, codec}
+}
+
+// Store is ICacheManager's.
+func (m *CacheManager) Store(name string) (ICacheRepository, error) {
+	if name == "" {
+		return m.fallback, nil
+	}
+	r, ok := m.repositories[name]
+	if !ok {
+		return nil, fmt.Errorf("%w %q; the configuration has %s", ErrUnknownStore, name,
+			strings.Join(slices.Sorted(maps.Keys(m.repositories)), ", "))
+	}
+	return r, nil
+}
+
+// openStore opens one store of a driver, whose schema is known only now where
+// the driver is a program of its own.
+func (m *CacheManager) openStore(ctx context.Context, c config.Store) (host.Store, error) {
+	if d, ok := m.inProcess[c.Driver]; ok {
+		options, err := m.config.CheckStore(c.Name, d.Schema)
+		if err != nil {
+			return nil, err
+		}
+		return d.Open(ctx, options)
+	}
+	d, err := m.driver(c.Driver)
+	if err != nil {
+		return nil, err
+	}
+	described, err := d.Describe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	options, err := m.config.CheckStore(c.Name, described.Schema)
+	if err != nil {
+		return nil, err
+	}
+	return d.Open(ctx, c.Name, options)
+}
+
+func (m *CacheManager) driver(name string) (*host.Driver, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed.Load() {
+		return nil, ErrClosed
+	}
+	d, ok := m.drivers[name]
+	if !ok {
+		d = host.New(m.spec(name))
+		m.drivers[name] = d
+	}
+	return d, nil
+}
+
+// adopt keeps an opened store for Close; a closed manager takes none.
+func (m *CacheManager) adopt(s *store, o *openedStore) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed.Load() {
+		return false
+	}
+	m.opened[s] = o
+	s.opened.Store(o)
+	return true
+}
+
+// Warm starts every driver and opens every store, so that what only a driver
+// can tell is told now. It returns all errors, joined; the stores without one
+// are ready.
+func (m *CacheManager) Warm(ctx context.Context) error {
+	errs := make([]error, len(m.config.Order))
+	var wg sync.WaitGroup
+	for i, name := range m.config.Order {
+		wg.Go(func() { _, errs[i] = m.repositories[name].Capabilities(ctx) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// Close stops the manager: new calls fail with ErrClosed, waits for locks end
+// with it, running calls and blocks under locks come to their end, then stores
+// close and drivers stop. What isn't over when ctx ends is cut off, and ctx's
+// error is returned. A second Close does nothing.
+func (m *CacheManager) Close(ctx context.Context) error {
+	m.mu.Lock()
+	first := m.closed.CompareAndSwap(false, true)
+	m.mu.Unlock()
+	if !first {
+		return nil
+	}
+	m.shut()
+	err := m.blocks.drain(ctx)
+	return errors.Join(err, m.closeStores(ctx), m.closeDrivers(ctx))
+}
+
+func (m *CacheManager) closeStores(ctx context.Context) error {
+	var errs []error
+	for s, o := range m.opened {
+		if err := o.Close(ctx); err != nil {
+			errs = append(errs, &Error{Op: "close", Store: s.name, Driver: s.driver, Err: err})
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (m *CacheManager) closeDrivers(ctx context.Context) error {
+	var errs []error
+	for _, d := range m.drivers {
+		errs = append(errs, d.Close(ctx))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,64 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Remember is ICacheRepository's.
+func (r *CacheRepository) Remember(ctx context.Context, key string, ttl time.Duration, resolve func(context.Context) (any, error)) (Value, error) {
+	return r.remember(ctx, key, ttl, func(Value) error { return nil }, resolve)
+}
+
+// RememberForever is ICacheRepository's.
+func (r *CacheRepository) RememberForever(ctx context.Context, key string, resolve func(context.Context) (any, error)) (Value, error) {
+	return r.Remember(ctx, key, Forever, resolve)
+}
+
+// remember computes anew what can't be read or what accept refuses, so that a
+// corrupt entry or one of another type is no outage; hooks count it.
+func (r *CacheRepository) remember(ctx context.Context, key string, ttl time.Duration, accept func(Value) error, resolve func(context.Context) (any, error)) (Value, error) {
+	if err := checkTTL(ttl); err != nil {
+		return Value{}, r.fail(OpSet, key, err)
+	}
+	v, err := r.Get(ctx, key)
+	if err == nil && v.Found() {
+		err = accept(v)
+	}
+	switch {
+	case err == nil && v.Found():
+		return v, nil
+	case unusable(err):
+		r.noteRecompute(ctx, key, err)
+	case err != nil:
+		return Value{}, err
+	}
+	return r.compute(ctx, key, ttl, resolve)
+}
+
+func (r *CacheRepository) compute(ctx context.Context, key string, ttl time.Duration, resolve func(context.Context) (any, error)) (Value, error) {
+	resolved, err := resolve(ctx)
+	if err != nil {
+		return Value{}, err
+	}
+	data, err := r.encode(OpSet, key, resolved)
+	if err != nil {
+		return Value{}, err
+	}
+	return r.value(key, data, true), r.set(ctx, key, data, ttl)
+}
+
+// unusable tells an entry that has to be computed anew from a failure.
+func unusable(err error) bool {
+	return errors.Is(err, ErrCorrupt) || errors.Is(err, ErrWrongType) || errors.Is(err, ErrNull)
+}
+
+func (r *CacheRepository) noteRecompute(ctx context.Context, key string, reason error) {
+	s := r.store
+	c := Call{Op: OpRecompute, Store: s.name, Driver: s.driver, Key: key, Keys: 1}
+	ctx, started, err := startHooks(ctx, s.manager.hooks, c)
+	if err == nil {
+		_ = endHooks(ctx, s.manager.hooks[:started], c, Outcome{Err: reason})
+	}
+}

@@ -1,0 +1,165 @@
+// Package demo is the main job in one run: many callers ask for a summary that
+// is costly to make, through drivers that run as processes, and a driver is
+// killed while they do.
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	cache "github.com/cachewright/cachewright/core"
+)
+
+const (
+	callers   = 200
+	key       = "summary"
+	lockKey   = "summary:build"
+	lockWait  = 30 * time.Second
+	lifetime  = time.Minute
+	closeTime = 10 * time.Second
+)
+
+// Run plays the demonstration on the tree below dir and reports to out. It
+// fails if a store needed more than one scan or if callers lost a call that is
+// safe to repeat.
+func Run(ctx context.Context, dir string, out io.Writer, logger *slog.Logger) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return fmt.Errorf("%s is not a directory that can be read", dir)
+	}
+	folder, err := os.MkdirTemp("", "cachewright-demo-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	d := &demo{dir: dir, out: out}
+	if d.caches, err = cache.OpenConfig(ctx, configuration(folder), cache.WithHook(&d.tally), cache.WithLogger(logger)); err != nil {
+		return err
+	}
+	return errors.Join(d.play(ctx), d.close(ctx))
+}
+
+func configuration(folder string) cache.Config {
+	local := cache.LockConfig{Strategy: "local"}
+	return cache.Config{
+		Default: "file",
+		Prefix:  "demo",
+		Stores: map[string]cache.StoreConfig{
+			"file":   {Driver: "file", Options: map[string]any{"path": folder}},
+			"memory": {Driver: "memory", Lock: local},
+		},
+	}
+}
+
+type demo struct {
+	dir    string
+	out    io.Writer
+	caches *cache.CacheManager
+	tally  tally
+}
+
+func (d *demo) play(ctx context.Context) error {
+	d.say("%d callers at once ask for a summary of %s.\n", callers, d.dir)
+	for _, name := range []string{"file", "memory"} {
+		if err := d.ask(ctx, name); err != nil {
+			return err
+		}
+	}
+	return d.kill(ctx)
+}
+
+func (d *demo) close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+	defer cancel()
+	return d.caches.Close(ctx)
+}
+
+func (d *demo) say(format string, args ...any) { fmt.Fprintf(d.out, format, args...) }
+
+// ask sends all callers to one store.
+func (d *demo) ask(ctx context.Context, name string) error {
+	store, err := d.caches.Store(name)
+	if err != nil {
+		return err
+	}
+	d.tally.reset()
+	var scans atomic.Int64
+	took := make([]time.Duration, callers)
+	errs := make([]error, callers)
+	var summary cache.Value
+	var wg sync.WaitGroup
+	for i := range callers {
+		wg.Go(func() {
+			start := time.Now()
+			v, err := d.summary(ctx, store, &scans)
+			took[i], errs[i] = time.Since(start), err
+			if i == 0 {
+				summary = v
+			}
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return d.report(name, summary, took, scans.Load())
+}
+
+// summary is the double check: read, and on a miss read again under a lock
+// before building.
+func (d *demo) summary(ctx context.Context, store cache.ICacheRepository, scans *atomic.Int64) (cache.Value, error) {
+	v, err := store.Get(ctx, key)
+	if err != nil || v.Found() {
+		return v, err
+	}
+	err = store.(cache.Locker).Lock(lockKey, cache.LockTimeout(lockWait)).Do(ctx, func(ctx context.Context) error {
+		v, err = store.Remember(ctx, key, lifetime, func(ctx context.Context) (any, error) {
+			scans.Add(1)
+			return Summarize(ctx, d.dir)
+		})
+		return err
+	})
+	return v, err
+}
+
+func (d *demo) report(name string, v cache.Value, took []time.Duration, scans int64) error {
+	var s Summary
+	if err := v.Decode(&s); err != nil {
+		return err
+	}
+	driver := d.driver(name)
+	hits, misses := d.tally.reads()
+	d.say("\nstore %s, served by driver %s in process %d\n", name, driver.Name, driver.PID)
+	d.say("  %d files, %d bytes, the largest %s\n", s.Files, s.Bytes, filepath.Base(s.Largest))
+	d.say("  types:")
+	for _, t := range s.commonest(6) {
+		d.say("  %s %d", t, s.Types[t])
+	}
+	d.say("\n  scans of the tree: %d\n", scans)
+	d.say("  reads: %d hits, %d misses\n", hits, misses)
+	d.say("  latency: %s\n", spread(took))
+	if scans != 1 {
+		return fmt.Errorf("store %s: the tree was scanned %d times, and once was promised", name, scans)
+	}
+	return nil
+}
+
+func (d *demo) driver(name string) cache.DriverInfo {
+	for _, info := range d.caches.Drivers() {
+		if info.Name == name {
+			return info
+		}
+	}
+	return cache.DriverInfo{Name: name}
+}
