@@ -150,6 +150,20 @@ func (c check) soon() time.Duration {
 	return (60*time.Millisecond + step - 1) / step * step
 }
 
+// inTime lets try find something alive that lasts for ttl, and returns the ttl.
+// Where the machine was too slow for that, it tries again with a longer one.
+func (c check) inTime(what string, try func(ttl time.Duration) bool) time.Duration {
+	for ttl := c.soon(); ; ttl *= 2 {
+		start := time.Now()
+		if try(ttl) {
+			return ttl
+		}
+		if took := time.Since(start); took < ttl || ttl > patience {
+			c.t.Fatalf("%s found nothing alive %v after it was stored for %v", what, took, ttl)
+		}
+	}
+}
+
 // gone waits until key is a miss.
 func (c check) gone(key string) {
 	c.eventually("the entry expires", func() bool {
@@ -167,7 +181,7 @@ func (c check) eventually(what string, yes func() bool) {
 	}
 }
 
-// at once runs n callers that start together, and waits for them.
+// together runs n callers that start together, and waits for them.
 func together(n int, call func(i int)) {
 	var ready, done sync.WaitGroup
 	start := make(chan struct{})

@@ -74,7 +74,8 @@ type T interface {
 func Cases() []Case {
 	var all []Case
 	for _, group := range [][]Case{
-		valueCases, ttlCases, keyCases, atomicCases,
+		valueCases, ttlCases, keyCases, listCases, atomicCases, counterCases,
+		batchCases, clearCases, leaseCases, leaseWaitCases, lifecycleCases, refusalCases,
 	} {
 		all = append(all, group...)
 	}
