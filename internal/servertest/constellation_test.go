@@ -38,8 +38,8 @@ func TestSentinelsPromoteAReplicaWhenTheMasterDies(t *testing.T) {
 	if got, err := client.Get(ctx, "k").Result(); got != "v" || err != nil {
 		t.Fatalf("the new master has %q, %v", got, err)
 	}
-	if set.Master(t) == master {
-		t.Fatal("the dead one is still the master")
+	if got := set.AwaitFailover(t, master); got != set.Master(t) || got.PID() == 0 {
+		t.Fatalf("the new master is %s", got.Addr())
 	}
 }
 

@@ -105,9 +105,12 @@ func (p *Proxy) HoldReplies(match string) *Trap {
 
 // Reset resets every connection, once; new ones are served.
 func (p *Proxy) Reset() {
-	for _, l := range p.snapshot() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for l := range p.links {
 		l.reset()
 	}
+	clear(p.links)
 }
 
 // Refuse resets every connection and refuses new ones until Heal.
@@ -132,7 +135,11 @@ func (p *Proxy) Heal(t testing.TB) {
 }
 
 // Connections returns how many are open now.
-func (p *Proxy) Connections() int { return len(p.snapshot()) }
+func (p *Proxy) Connections() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.links)
+}
 
 func (p *Proxy) set(trap *Trap) *Trap {
 	trap.sprung = make(chan struct{})
@@ -156,16 +163,6 @@ func (p *Proxy) now() (weather, <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.weather, p.changed
-}
-
-func (p *Proxy) snapshot() []*link {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	links := make([]*link, 0, len(p.links))
-	for l := range p.links {
-		links = append(links, l)
-	}
-	return links
 }
 
 func (p *Proxy) listen() error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -65,22 +66,58 @@ func (s *Sentinel) Addrs() []string {
 	return addrs
 }
 
-// Master returns the node that the first Sentinel takes for the master.
+// Master returns the node that the Sentinels take for the master.
 func (s *Sentinel) Master(t testing.TB) *Redis {
 	t.Helper()
-	client := s.Sentinels[0].sentinelClient()
-	defer client.Close()
-	addr, err := client.GetMasterAddrByName(t.Context(), SentinelName).Result()
+	return s.await(t, "agree on a master", func(*Redis) bool { return true })
+}
+
+// AwaitFailover waits until the Sentinels have put another node in old's place,
+// and returns it.
+func (s *Sentinel) AwaitFailover(t testing.TB, old *Redis) *Redis {
+	t.Helper()
+	return s.await(t, "promote a replica", func(master *Redis) bool { return master != old })
+}
+
+func (s *Sentinel) await(t testing.TB, what string, right func(master *Redis) bool) (master *Redis) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), startLimit)
+	defer cancel()
+	err := until(ctx, func() (err error) {
+		master, err = s.agreed(ctx)
+		if err == nil && !right(master) {
+			err = fmt.Errorf("it is %s", master.Addr())
+		}
+		return err
+	})
 	if err != nil {
-		t.Fatalf("servertest: ask a Sentinel for the master: %v", err)
+		t.Fatalf("servertest: the Sentinels don't %s: %v", what, err)
 	}
+	return master
+}
+
+// agreed returns the node that every running Sentinel names.
+func (s *Sentinel) agreed(ctx context.Context) (*Redis, error) {
+	var named []string
+	for _, sentinel := range s.Sentinels {
+		if sentinel.PID() == 0 {
+			continue
+		}
+		client := sentinel.sentinelClient()
+		addr, err := client.GetMasterAddrByName(ctx, SentinelName).Result()
+		client.Close()
+		if err != nil {
+			return nil, err
+		}
+		named = append(named, net.JoinHostPort(addr[0], addr[1]))
+	}
+	named = slices.Compact(named)
 	for _, node := range s.Nodes {
-		if node.Addr() == net.JoinHostPort(addr[0], addr[1]) {
-			return node
+		if len(named) == 1 && node.Addr() == named[0] {
+			return node, nil
 		}
 	}
-	t.Fatalf("servertest: the Sentinel names %v, which is no node of it", addr)
-	return nil
+	return nil, fmt.Errorf("they name %v", named)
 }
 
 func (s *Sentinel) startNodes(ctx context.Context, t testing.TB, options SentinelOptions) error {

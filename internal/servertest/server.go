@@ -19,7 +19,7 @@ const (
 	startLimit = 60 * time.Second
 	stopLimit  = 20 * time.Second
 	poll       = 5 * time.Millisecond
-	logTail    = 16 << 10
+	logTail    = 8 << 10
 )
 
 // A Server is one server process: its address stays the same however often it
