@@ -18,6 +18,23 @@ type Spec struct {
 	Logger       *slog.Logger      // nil: slog.Default()
 }
 
+const defaultStartTimeout = 10 * time.Second
+
+func (s Spec) startTimeout() time.Duration {
+	if s.StartTimeout > 0 {
+		return s.StartTimeout
+	}
+	return defaultStartTimeout
+}
+
+func (s Spec) logger() *slog.Logger {
+	log := s.Logger
+	if log == nil {
+		log = slog.Default()
+	}
+	return log.With("driver", s.Name)
+}
+
 // A Description is what a driver process says of itself.
 type Description struct {
 	Name, Version string
