@@ -115,7 +115,8 @@ func Load(ctx context.Context, path string, opts Options) (*Config, error) {
 func FromMap(values map[string]any, opts Options) (*Config, error) {
 	opts.Environ = []string{}
 	l := newLoader(opts)
-	return l.build(layer{values: l.plainMap("", values, 0), origins: origins{}})
+	p := plainer{report: &l.report}
+	return l.build(layer{values: p.mapping("", values, 0), origins: origins{}})
 }
 
 // Origin is where the value at a dotted key came from, as stores.redis.addr.

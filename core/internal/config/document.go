@@ -40,7 +40,7 @@ func parse(file string, data []byte, r *report) (document, bool) {
 		return d, false
 	}
 	d.values = values
-	return d, w.nodes <= maxNodes
+	return d, !w.full
 }
 
 func parseNode(file string, data []byte, r *report) (*yaml.Node, bool) {
@@ -102,6 +102,7 @@ type walker struct {
 	*document
 	file  string
 	nodes int
+	full  bool // too many nodes, and reported
 }
 
 func (w *walker) value(path string, n *yaml.Node, depth int) any {
@@ -128,13 +129,14 @@ func (w *walker) value(path string, n *yaml.Node, depth int) any {
 // admit keeps within bounds; it is what ends an alias that holds itself.
 func (w *walker) admit(path string, n *yaml.Node, depth int) bool {
 	w.nodes++
-	if w.nodes == maxNodes+1 {
+	if w.nodes > maxNodes && !w.full {
+		w.full = true
 		w.at(w.position(n), "", "holds too many values; %d are allowed, aliases counted as often as they are used", maxNodes)
 	}
-	if depth > maxDepth && w.nodes <= maxNodes {
+	if depth > maxDepth && !w.full {
 		w.at(w.position(n), path, "is nested too deeply; %d levels are allowed", maxDepth)
 	}
-	return w.nodes <= maxNodes && depth <= maxDepth
+	return !w.full && depth <= maxDepth
 }
 
 func (w *walker) mapping(path string, n *yaml.Node, depth int) any {

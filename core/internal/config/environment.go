@@ -62,17 +62,16 @@ func (env environment) variables(file layer, r *report) layer {
 	v := variables{r, layer{map[string]any{}, origins{}}, file}
 	names := slices.Sorted(maps.Keys(env))
 	for _, name := range names { // a store's driver makes that driver known
-		if rest, ok := strings.CutPrefix(name, ours+"STORES"+level); ok {
+		if rest, ok := cutFold(name, "STORES"+level); ok {
 			v.section("stores", rest, name, env[name], file.mapping("stores"))
 		}
 	}
 	for _, name := range names {
-		rest, ok := strings.CutPrefix(name, ours)
-		if !ok || strings.HasPrefix(rest, "STORES"+level) {
-			continue
-		}
-		driver, isDriver := strings.CutPrefix(rest, "DRIVERS"+level)
+		rest, _ := strings.CutPrefix(strings.ToUpper(name), ours)
+		_, isStore := cutFold(name, "STORES"+level)
+		driver, isDriver := cutFold(name, "DRIVERS"+level)
 		switch {
+		case isStore || !strings.HasPrefix(name, ours):
 		case rest == "DEFAULT", rest == "PREFIX":
 			v.put([]string{strings.ToLower(rest)}, env[name], name)
 		case isDriver:
@@ -82,6 +81,16 @@ func (env environment) variables(file layer, r *report) layer {
 		}
 	}
 	return v.layer
+}
+
+// cutFold gives what follows CACHEWRIGHT_ and a start that is matched without
+// case.
+func cutFold(name, start string) (rest string, ok bool) {
+	start = ours + start
+	if !strings.HasPrefix(name, ours) || len(name) < len(start) || !strings.EqualFold(name[:len(start)], start) {
+		return "", false
+	}
+	return name[len(start):], true
 }
 
 // isMistaken tells a variable that was meant for this product from the others

@@ -26,7 +26,7 @@ func nearest(word string, known []string) string {
 		return ""
 	}
 	for _, candidate := range known {
-		if d := distance(word, strings.ToLower(candidate)); d < near {
+		if d := distance(word, strings.ToLower(candidate)); d < min(near, len(word)) {
 			best, near = candidate, d
 		}
 	}

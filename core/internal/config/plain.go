@@ -8,20 +8,37 @@ import (
 	"github.com/cachewright/cachewright/sdk"
 )
 
-// plainMap copies what a program made into what YAML would have given.
-func (l *loader) plainMap(key string, values map[string]any, depth int) map[string]any {
+// A plainer copies what a program made into what YAML would have given, within
+// the same bounds.
+type plainer struct {
+	*report
+	nodes int
+}
+
+func (p *plainer) mapping(key string, values map[string]any, depth int) map[string]any {
 	plain := make(map[string]any, len(values))
 	for name, v := range values {
-		plain[name] = l.plain(join(key, name), v, depth+1)
+		plain[name] = p.value(join(key, name), v, depth+1)
 	}
 	return plain
 }
 
-func (l *loader) plain(key string, v any, depth int) any {
-	if depth > maxDepth {
-		l.about(key, "is nested too deeply; %d levels are allowed", maxDepth)
+func (p *plainer) value(key string, v any, depth int) any {
+	p.nodes++
+	switch {
+	case p.nodes > maxNodes:
+		if p.nodes == maxNodes+1 {
+			p.about("", "holds too many values; %d are allowed", maxNodes)
+		}
+		return nil
+	case depth > maxDepth:
+		p.about(key, "is nested too deeply; %d levels are allowed", maxDepth)
 		return nil
 	}
+	return p.plain(key, v, depth)
+}
+
+func (p *plainer) plain(key string, v any, depth int) any {
 	switch v := v.(type) {
 	case nil, string, bool:
 		return v
@@ -30,7 +47,7 @@ func (l *loader) plain(key string, v any, depth int) any {
 	case sdk.Bytes:
 		return v.String()
 	case map[string]any:
-		return l.plainMap(key, v, depth)
+		return p.mapping(key, v, depth)
 	case map[string]string:
 		copied := make(map[string]any, len(v))
 		for name, text := range v {
@@ -46,15 +63,15 @@ func (l *loader) plain(key string, v any, depth int) any {
 	case []any:
 		copied := make([]any, len(v))
 		for i, item := range v {
-			copied[i] = l.plain(fmt.Sprintf("%s[%d]", key, i), item, depth+1)
+			copied[i] = p.value(fmt.Sprintf("%s[%d]", key, i), item, depth+1)
 		}
 		return copied
 	}
-	return l.plainKind(key, v)
+	return p.kind(key, v)
 }
 
-// plainKind takes numbers, and texts of a type of their own.
-func (l *loader) plainKind(key string, v any) any {
+// kind takes numbers, and texts of a type of their own.
+func (p *plainer) kind(key string, v any) any {
 	switch r := reflect.ValueOf(v); {
 	case r.CanInt():
 		return r.Int()
@@ -65,6 +82,6 @@ func (l *loader) plainKind(key string, v any) any {
 	case r.Kind() == reflect.String:
 		return r.String()
 	}
-	l.about(key, "has the Go type %T, which stands for nothing in YAML", v)
+	p.about(key, "has the Go type %T, which stands for nothing in YAML", v)
 	return nil
 }

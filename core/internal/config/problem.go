@@ -137,11 +137,22 @@ func (r *report) add(p Problem) {
 	r.problems = append(r.problems, p)
 }
 
+// maxProblems is how many an error lists.
+const maxProblems = 100
+
 // err is nil without problems.
 func (r *report) err() error {
 	if len(r.problems) == 0 {
 		return nil
 	}
+	r.sort()
+	if more := len(r.problems) - maxProblems; more > 0 {
+		r.problems = append(r.problems[:maxProblems], Problem{Reason: fmt.Sprintf("there are %d more problems", more)})
+	}
+	return &Error{r.problems}
+}
+
+func (r *report) sort() {
 	slices.SortStableFunc(r.problems, func(a, b Problem) int {
 		return cmp.Or(
 			cmp.Compare(a.Variable, b.Variable), // a file's are ""
@@ -150,7 +161,6 @@ func (r *report) err() error {
 			cmp.Compare(a.Key, b.Key),
 		)
 	})
-	return &Error{r.problems}
 }
 
 // printable cuts a key before the first character that no key of ours has.
