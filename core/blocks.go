@@ -25,6 +25,17 @@ func (b *blocks) enter() bool {
 	return true
 }
 
+// spawn runs a duty of somebody who is inside, in a goroutine of its own.
+func (b *blocks) spawn(duty func()) {
+	b.mu.Lock()
+	b.running++
+	b.mu.Unlock()
+	go func() {
+		defer b.leave()
+		duty()
+	}()
+}
+
 func (b *blocks) leave() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -111,66 +111,65 @@ func (l *CacheLock) do(ctx context.Context, fn func(context.Context) error) (err
 	if err != nil {
 		return l.fail(err)
 	}
-	entered, err := l.enter(ctx, physical)
+	held, err := l.enter(ctx, physical)
 	if err != nil {
 		return l.fail(err)
 	}
-	ctx, unmark := markHeld(ctx, entered.id)
+	block, ended := held.block(ctx)
 	returned := false
 	defer func() {
-		unmark()
-		if failed := l.leave(ctx, entered.held); failed != nil {
-			if !returned {
-				l.backend.store.manager.logger.Error("lock not released", "store", l.backend.store.name, "key", l.key, "error", failed)
-			}
+		lost := ended()
+		failed := l.leave(ctx, held)
+		if lost && !errors.Is(failed, ErrLockLost) {
+			failed = errors.Join(l.fail(ErrLockLost), failed)
+		}
+		if failed != nil && !returned {
+			l.backend.store.manager.logger.Error("lock not released", "store", l.backend.store.name, "key", l.key, "error", failed)
+		}
+		if failed != nil {
 			err = errors.Join(err, failed)
 		}
 	}()
-	err = fn(ctx)
+	err = fn(block)
 	returned = true
 	return err
 }
 
-type enteredLock struct {
-	id   lockID
-	held lock.Held
-}
-
 // enter checks everything that can be checked, then lets the strategy in.
-func (l *CacheLock) enter(ctx context.Context, physical string) (enteredLock, error) {
+func (l *CacheLock) enter(ctx context.Context, physical string) (*heldLock, error) {
 	s := l.backend.store
 	timing := l.timingOver(s.timing)
 	if err := errors.Join(timing.Refuse(), ctx.Err()); err != nil {
-		return enteredLock{}, err
+		return nil, err
 	}
 	opened, err := s.live(ctx)
 	if err != nil {
-		return enteredLock{}, err
+		return nil, err
 	}
 	name := s.strategy(opened)
-	strategy, err := lock.Of(name, opened.Store)
+	strategy, err := lock.Of(name, opened.locks)
 	if err != nil {
-		return enteredLock{}, err
+		return nil, err
 	}
 	if err := strategy.Check(timing); err != nil {
-		return enteredLock{}, err
+		return nil, err
 	}
-	id := lockID{name, s.space(opened), physical}
+	id := lockID{name, opened.locks.Space, physical}
 	if isHeld(ctx, id) {
-		return enteredLock{}, ErrLockReentrant
+		return nil, ErrLockReentrant
 	}
 	if !s.manager.blocks.enter() {
-		return enteredLock{}, ErrClosed
+		return nil, ErrClosed
 	}
-	held, err := strategy.Enter(ctx, lock.Request{Store: opened.Store, Space: id.space, Key: physical, Timing: timing, Closing: s.manager.closing})
+	held, err := strategy.Enter(ctx, lock.Request{Key: physical, Timing: timing})
 	if err != nil {
 		s.manager.blocks.leave()
-		return enteredLock{}, err
+		return nil, err
 	}
-	return enteredLock{id, held}, nil
+	return &heldLock{id: id, key: l.key, Held: held, outer: innermost(ctx)}, nil
 }
 
-func (l *CacheLock) leave(ctx context.Context, held lock.Held) error {
+func (l *CacheLock) leave(ctx context.Context, held *heldLock) error {
 	defer l.backend.store.manager.blocks.leave()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()

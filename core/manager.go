@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cachewright/cachewright/core/internal/config"
 	"github.com/cachewright/cachewright/core/internal/lock"
@@ -34,6 +35,7 @@ type CacheManager struct {
 	closing context.Context // done once Close has been called
 	shut    context.CancelFunc
 	blocks  blocks
+	elapsed func() time.Duration // the clock of leases
 
 	mu      sync.Mutex // guards below
 	drivers map[string]*host.Driver
@@ -101,10 +103,14 @@ func newManager(ctx context.Context, c *config.Config, opts []Option) *CacheMana
 		repositories: make(map[string]*CacheRepository, len(c.Stores)),
 		logger:       slog.Default(),
 		inProcess:    inproc.From(ctx),
+		elapsed:      lock.BootElapsed,
 		drivers:      make(map[string]*host.Driver),
 		opened:       make(map[*store]*openedStore),
 	}
 	m.closing, m.shut = context.WithCancel(context.Background())
+	if m.inProcess != nil {
+		m.elapsed = lock.WallElapsed // which fake time can stand in for
+	}
 	for _, opt := range opts {
 		opt(m)
 	}

@@ -38,6 +38,7 @@ type openedStore struct {
 	host.Store
 	granularity time.Duration
 	maxKey      int
+	locks       *lock.Backend
 }
 
 func (s *store) live(ctx context.Context) (*openedStore, error) {
@@ -55,7 +56,7 @@ func (s *store) openOnce(ctx context.Context) (*openedStore, error) {
 		return nil, err
 	}
 	traits := opened.Traits()
-	o := &openedStore{opened, max(traits.Granularity, 1), traits.MaxKey}
+	o := &openedStore{opened, max(traits.Granularity, 1), traits.MaxKey, s.lockBackend(opened)}
 	if !s.manager.adopt(s, o) {
 		return nil, errors.Join(ErrClosed, opened.Close(ctx))
 	}
@@ -168,10 +169,17 @@ func (s *store) strategy(o *openedStore) string {
 	return o.Traits().LockStrategy
 }
 
-// space is what the store's locks live in.
-func (s *store) space(o *openedStore) any {
-	if space := o.Traits().Space; space != "" {
-		return space
+func (s *store) lockBackend(opened host.Store) *lock.Backend {
+	var space any = s
+	if announced := opened.Traits().Space; announced != "" {
+		space = announced
 	}
-	return s
+	return lock.NewBackend(lock.Config{
+		Store:       opened,
+		Space:       space,
+		CallTimeout: s.timeout,
+		Closing:     s.manager.closing,
+		Elapsed:     s.manager.elapsed,
+		Go:          s.manager.blocks.spawn,
+	})
 }

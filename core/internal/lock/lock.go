@@ -5,6 +5,7 @@ package lock
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
@@ -14,14 +15,27 @@ import (
 	"github.com/cachewright/cachewright/sdk"
 )
 
-// A Request is one participant's wish to enter.
-type Request struct {
-	Store   host.Store
-	Space   any    // what the lock's data lives in: comparable, equal for stores that share their locks
-	Key     string // the physical key
-	Timing  Timing
-	Closing context.Context // done when the manager closes: waits end with ErrClosed
+// releaseTimeout bounds a release, which runs on a context of its own.
+const releaseTimeout = 10 * time.Second
+
+// A Config is what a Backend needs.
+type Config struct {
+	Store       host.Store
+	Space       any           // what the lock's data lives in: comparable, equal for stores that share their locks
+	CallTimeout time.Duration // bounds each call of an entry; a wait may take many
+	Closing     context.Context
+	Elapsed     func() time.Duration // a clock that runs through suspend
+	Go          func(func())         // runs a duty that outlives its caller; the manager waits for it
 }
+
+// A Backend is what the locks of one store are made from.
+type Backend struct {
+	Config
+	events events // of redlock
+}
+
+// NewBackend makes the backend of an opened store.
+func NewBackend(c Config) *Backend { return &Backend{c, newEvents()} }
 
 // Timing is what the options and the store's lock block say; nil is unset.
 type Timing struct {
@@ -30,15 +44,26 @@ type Timing struct {
 	Lease   *time.Duration // exclusive only
 }
 
-// A Held lock is left by Release, which is called once, on a bounded context.
-type Held interface {
-	Release(ctx context.Context) error
+// A Request is one participant's wish to enter.
+type Request struct {
+	Key    string // the physical key
+	Timing Timing
+}
+
+// A Held lock is left by Release, which is called once, when the block is over.
+type Held struct {
+	// Release gives the lock back, on a bounded context. nil: nothing to do.
+	Release func(ctx context.Context) error
+	// Fence is the fencing token, 0 under strategies without.
+	Fence uint64
+	// Lost is closed when the lock can't be kept any more; nil: never.
+	Lost <-chan struct{}
 }
 
 // A Strategy is a way in and out.
 type Strategy interface {
 	// Check refuses timing that the strategy does not take, before anything
-	// else happens.
+	// else happens. Nothing in t is negative.
 	Check(t Timing) error
 	// Enter returns when the strategy's entry is over. If it fails, nothing is
 	// held. When ctx is done, it fails with ctx's error.
@@ -46,19 +71,37 @@ type Strategy interface {
 }
 
 // Of finds a strategy by name and checks that the store can carry it.
-func Of(strategy string, store host.Store) (Strategy, error) {
+func Of(strategy string, b *Backend) (Strategy, error) {
 	switch strategy {
 	case sdk.StrategyLocal:
-		return local{}, nil
+		return local{b}, nil
+	case sdk.StrategyRedlock:
+		return redlock{b}, b.needs(strategy, sdk.CanAdd)
+	case sdk.StrategyLease:
+		return lease{b}, b.needs(strategy, sdk.CanLease)
+	case sdk.StrategyExclusive:
+		return exclusive{b}, b.needs(strategy, sdk.CanLease, sdk.CanRenewLease)
 	case "":
 		return nil, unsupported("the driver announces no lock strategy")
 	}
-	return nil, unsupported(fmt.Sprintf("strategy %s is not available", strategy))
+	return nil, unsupported(fmt.Sprintf("there is no strategy %q", strategy))
+}
+
+func (b *Backend) needs(strategy string, capabilities ...sdk.Capability) error {
+	for _, c := range capabilities {
+		if !b.Store.Capabilities().Has(c) {
+			return unsupported(fmt.Sprintf("strategy %s needs %s, which the driver does not have", strategy, c))
+		}
+	}
+	return nil
 }
 
 func unsupported(why string) error {
 	return fmt.Errorf("%s; lock: {strategy: local} on the store locks inside this process: %w", why, errors.ErrUnsupported)
 }
+
+// newOwner draws the token of one participant.
+func newOwner() string { return rand.Text() }
 
 // Refuse is the part of Check that all strategies share: nothing is negative.
 func (t Timing) Refuse() error {
@@ -77,4 +120,21 @@ func (t Timing) refuseExclusive(strategy string) error {
 		return fmt.Errorf("%w: wait and lease belong to the strategy exclusive, and this lock is %s", wire.ErrInvalidLockOption, strategy)
 	}
 	return nil
+}
+
+// limit is a wait's timer. A nil duration never ends it.
+func limit(d *time.Duration) (ended <-chan time.Time, stop func()) {
+	if d == nil {
+		return nil, func() {}
+	}
+	timer := time.NewTimer(*d)
+	return timer.C, func() { timer.Stop() }
+}
+
+// gaveUp is why a wait ended: a done context wins over the wait's own limit.
+func gaveUp(ctx context.Context, why error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return why
 }

@@ -1,0 +1,140 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cachewright/cachewright/internal/wire"
+	"github.com/cachewright/cachewright/sdk"
+)
+
+const (
+	exclusiveLease = 30 * time.Second
+	longestLease   = 24 * time.Hour
+
+	// pollQuietly is how often a waiter that is woken up looks by itself;
+	// pollAlone how often one that nobody wakes up does.
+	pollQuietly = time.Second
+	pollAlone   = 20 * time.Millisecond
+)
+
+// exclusive has one holder as long as the backend keeps the record. The lease
+// is renewed while the block runs; a block whose lease can't be kept is told.
+type exclusive struct{ *Backend }
+
+// turns let one participant of this process at a time ask the backend: others
+// wait behind it, in order, and cost nothing.
+var turns = newRegistry()
+
+func (s exclusive) Check(t Timing) error {
+	switch shortest := s.Store.Traits().ShortestLease; {
+	case t.Timeout != nil && t.Wait != nil:
+		return fmt.Errorf("%w: timeout and wait are the same under exclusive; give one", wire.ErrInvalidLockOption)
+	case t.Lease != nil && (*t.Lease < shortest || *t.Lease > longestLease):
+		return fmt.Errorf("%w: the lease %v is not between %v and %v", wire.ErrInvalidLockOption, *t.Lease, shortest, longestLease)
+	}
+	return nil
+}
+
+func (s exclusive) Enter(ctx context.Context, r Request) (Held, error) {
+	request := sdk.LeaseRequest{
+		Strategy: sdk.StrategyExclusive,
+		Key:      r.Key,
+		Owner:    newOwner(),
+		Lease:    s.lease(r.Timing),
+	}
+	wait := r.Timing.Wait
+	if wait == nil {
+		wait = r.Timing.Timeout
+	}
+	ended, stop := limit(wait)
+	defer stop()
+	id := place{s.Space, r.Key}
+	if err := turns.enter(ctx, id, ended, s.Closing); err != nil {
+		return Held{}, err
+	}
+	k, err := s.contend(ctx, request, ended)
+	if err != nil {
+		turns.pass(id)
+		return Held{}, err
+	}
+	k.pass = func() { turns.pass(id) }
+	return k.keep(), nil
+}
+
+func (s exclusive) lease(t Timing) time.Duration {
+	if t.Lease != nil {
+		return *t.Lease
+	}
+	return max(exclusiveLease, s.Store.Traits().ShortestLease)
+}
+
+// contend tries until it wins or the wait is over. The holder's deadline counts
+// from before the request that won.
+func (s exclusive) contend(ctx context.Context, r sdk.LeaseRequest, ended waitLimit) (*keeper, error) {
+	for {
+		asked := s.Elapsed()
+		grant, err := s.acquire(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		if grant.OK {
+			return &keeper{backend: s.Backend, request: r, fence: grant.Fence, deadline: asked + r.Lease}, nil
+		}
+		if err := s.await(ctx, r, grant.Remaining, ended); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// await returns nil when it is worth another attempt: woken up, or the lease
+// that stands in the way is over, or it is time to look.
+func (s exclusive) await(ctx context.Context, r sdk.LeaseRequest, remaining time.Duration, ended waitLimit) error {
+	look, woken := pollAlone, make(chan error, 1)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if s.Store.Capabilities().Has(sdk.CanWaitLease) {
+		look = pollQuietly
+		s.Go(func() { woken <- s.Store.WaitLease(ctx, r) })
+	}
+	if remaining > 0 {
+		look = min(look, remaining)
+	}
+	timer := time.NewTimer(look)
+	defer timer.Stop()
+	select {
+	case err := <-woken:
+		if err == nil || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return s.wakeFailed(ctx, err, timer.C, ended)
+	case <-timer.C:
+		return ctx.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.Closing.Done():
+		return gaveUp(ctx, wire.ErrClosed)
+	case <-ended:
+		return gaveUp(ctx, wire.ErrLockTimeout)
+	}
+}
+
+// wakeFailed goes on without being woken up: the next attempt says whether the
+// store is well.
+func (s exclusive) wakeFailed(ctx context.Context, err error, look, ended waitLimit) error {
+	if errors.Is(err, wire.ErrClosed) {
+		return err
+	}
+	select {
+	case <-look:
+		return ctx.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.Closing.Done():
+		return gaveUp(ctx, wire.ErrClosed)
+	case <-ended:
+		return gaveUp(ctx, wire.ErrLockTimeout)
+	}
+}
