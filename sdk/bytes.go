@@ -39,6 +39,9 @@ func parseBytes(v any) (Bytes, error) {
 			break
 		}
 	}
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil && factor == 1 && n >= 0 {
+		return Bytes(n), nil // exact where a float is not
+	}
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || n < 0 || n*factor >= math.MaxInt64 || n*factor != math.Trunc(n*factor) {
 		return 0, fmt.Errorf("wants a number of bytes, such as 64MiB")

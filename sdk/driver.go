@@ -22,12 +22,17 @@ type Driver struct {
 // function. Name is what hosts call the driver, [a-z][a-z0-9_]*; version is the
 // author's. The tags of C give the schema, see the package comment.
 //
-// open is called once per store, possibly at the same time for several. It does
-// no I/O that may fail: a backend that is down must not keep the store from
-// opening, since the first call connects. A mistake in the tags is reported by
-// Serve and Open, not by a panic.
+// open is called once per store, possibly at the same time for several. Its
+// context is for opening only, and ends when open has returned. It does no I/O
+// that may fail: a backend that is down must not keep the store from opening,
+// since the first call connects. A mistake in the tags is reported by Serve and
+// Open, not by a panic.
 func Define[C any, S Store](name, version string, open func(context.Context, C) (S, error)) Driver {
 	d := Driver{Name: name, Version: version}
+	if !nameForm.MatchString(name) {
+		d.err = fmt.Errorf("driver %q: a driver is called [a-z][a-z0-9_]*", name)
+		return d
+	}
 	t := reflect.TypeFor[C]()
 	if t.Kind() != reflect.Struct {
 		d.err = fmt.Errorf("driver %s: options must be a struct, not %s", name, t)
@@ -51,14 +56,25 @@ func Define[C any, S Store](name, version string, open func(context.Context, C) 
 		}
 		s, err := open(ctx, c)
 		if err != nil {
-			return nil, err
+			return nil, err // and not s, which may be a nil pointer that isn't a nil Store
 		}
-		if v := reflect.ValueOf(s); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		if isNil(s) {
 			return nil, fmt.Errorf("%w: open returned neither a store nor an error", ErrInternal)
 		}
 		return s, nil
 	}
 	return d
+}
+
+func isNil(s Store) bool {
+	v := reflect.ValueOf(s)
+	switch v.Kind() {
+	case reflect.Invalid:
+		return true
+	case reflect.Pointer, reflect.Map, reflect.Func, reflect.Chan, reflect.Slice:
+		return v.IsNil()
+	}
+	return false
 }
 
 // Err is what is wrong with the definition, nil for a good one.

@@ -3,6 +3,8 @@ package sdk
 import (
 	"fmt"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -15,8 +17,9 @@ import (
 //	Pass string        `option:"password,secret" doc:"…"`
 //	TLS  struct{ … }   `option:"tls"`
 //
-// The first word of option is the name in YAML; the flags after it are
-// required, secret and path. Types are string, bool, int, int64, float64,
+// The first word of option is the name in YAML, [a-z][a-z0-9_]*, and none of
+// driver, prefix, codec, timeout and lock, which every store has; the flags
+// after it are required, secret and path. Types are string, bool, int, int64, float64,
 // time.Duration, Bytes, []string, map[string]string, and structs of them. A
 // pointer to one is an option without a default that is nil where it isn't
 // given, so that 0 can be told from nothing.
@@ -26,6 +29,13 @@ const (
 	enumTag    = "enum"
 	docTag     = "doc"
 )
+
+// nameForm is what drivers and options may be called.
+var nameForm = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+
+// reserved names are every store's own: an option of that name would never
+// reach the driver.
+var reserved = []string{"driver", "prefix", "codec", "timeout", "lock"}
 
 // A field ties an option to its place in the options struct.
 type field struct {
@@ -47,10 +57,12 @@ func fieldsOf(t reflect.Type, prefix string, index []int) ([]field, error) {
 		switch {
 		case !f.IsExported():
 			return nil, fmt.Errorf("option %s%s: field %s is not exported", prefix, name, f.Name)
-		case name == "" || strings.Contains(name, "."):
-			return nil, fmt.Errorf("field %s: the option tag has no usable name", f.Name)
+		case !nameForm.MatchString(name):
+			return nil, fmt.Errorf("field %s: an option is called [a-z][a-z0-9_]*, not %q", f.Name, name)
+		case prefix == "" && slices.Contains(reserved, name):
+			return nil, fmt.Errorf("option %s: every store has a setting of that name; choose another", name)
 		case f.Type.Kind() == reflect.Struct:
-			nested, err := fieldsOf(f.Type, prefix+name+".", at)
+			nested, err := nestedFields(f, prefix+name, flags, at)
 			if err != nil {
 				return nil, err
 			}
@@ -64,6 +76,22 @@ func fieldsOf(t reflect.Type, prefix string, index []int) ([]field, error) {
 		}
 	}
 	return fields, uniqueNames(fields)
+}
+
+func nestedFields(f reflect.StructField, name, flags string, index []int) ([]field, error) {
+	for _, tag := range []string{defaultTag, enumTag} {
+		if _, given := f.Tag.Lookup(tag); given {
+			return nil, fmt.Errorf("option %s: a struct has no %s of its own", name, tag)
+		}
+	}
+	if flags != "" {
+		return nil, fmt.Errorf("option %s: a struct has no flags of its own, such as %s", name, flags)
+	}
+	fields, err := fieldsOf(f.Type, name+".", index)
+	if err == nil && len(fields) == 0 {
+		return nil, fmt.Errorf("option %s: type %s has no options in it", name, f.Type)
+	}
+	return fields, err
 }
 
 func uniqueNames(fields []field) error {
@@ -87,6 +115,9 @@ func readTags(f reflect.StructField, name, flags string) (Option, error) {
 		return o, fmt.Errorf("type %s can't be an option", f.Type)
 	}
 	o.Kind = kind
+	if len(o.Enum) > 0 && kind != KindString {
+		return o, fmt.Errorf("only text can be an enum, not %s", f.Type)
+	}
 	for flag := range strings.SplitSeq(flags, ",") {
 		switch {
 		case flag == "":
@@ -162,6 +193,9 @@ func decode(fields []field, schema Schema, options map[string]any, dst reflect.V
 		if target.Kind() == reflect.Pointer {
 			target.Set(reflect.New(target.Type().Elem()))
 			target = target.Elem()
+		}
+		if n, isInt := parsed.(int64); isInt && target.OverflowInt(n) {
+			return &OptionsError{[]Problem{{f.option.Name, "is too large for this machine"}}}
 		}
 		target.Set(reflect.ValueOf(parsed).Convert(target.Type()))
 	}

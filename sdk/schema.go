@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -113,7 +114,7 @@ func (o Option) check(v any, present bool) string {
 	if err != nil {
 		return err.Error()
 	}
-	if o.Required && parsed == "" {
+	if o.Required && empty(parsed) {
 		return "must not be empty"
 	}
 	if text, ok := parsed.(string); ok && len(o.Enum) > 0 && !slices.Contains(o.Enum, text) {
@@ -122,16 +123,33 @@ func (o Option) check(v any, present bool) string {
 	return ""
 }
 
+// empty reports whether a text, a list or a map is.
+func empty(parsed any) bool {
+	switch v := parsed.(type) {
+	case string:
+		return v == ""
+	case []string:
+		return len(v) == 0
+	case map[string]string:
+		return len(v) == 0
+	}
+	return false
+}
+
 // flatten gives nested options their dotted names. A map stays whole where the
-// schema wants one.
+// schema wants one. A name that has a dot already is quoted, so that nothing
+// has two spellings.
 func (s Schema) flatten(prefix string, options map[string]any, into map[string]any) map[string]any {
 	if into == nil {
 		into = make(map[string]any, len(options))
 	}
 	for key, v := range options {
+		if strings.Contains(key, ".") {
+			key = strconv.Quote(key)
+		}
 		name := prefix + key
 		nested, isMap := v.(map[string]any)
-		if _, known := s.Lookup(name); isMap && !known && s.hasPrefix(name+".") {
+		if (isMap || v == nil) && s.hasPrefix(name+".") {
 			s.flatten(name+".", nested, into)
 			continue
 		}
@@ -208,20 +226,17 @@ func parseInt(v any) (int64, error) {
 
 func parseFloat(v any) (float64, error) {
 	f, err := strconv.ParseFloat(scalar(v), 64)
-	if err != nil {
+	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
 		return 0, fmt.Errorf("wants a number")
 	}
 	return f, nil
 }
 
 func parseDuration(v any) (time.Duration, error) {
-	text, ok := v.(string)
-	if !ok {
-		return 0, fmt.Errorf("wants a duration with a unit, such as 60s")
-	}
+	text, _ := v.(string)
 	d, err := time.ParseDuration(text)
-	if err != nil {
-		return 0, fmt.Errorf("%q is no duration; write a number with a unit, such as 60s", text)
+	if err != nil || text == "0" {
+		return 0, fmt.Errorf("wants a duration with a unit, such as 60s")
 	}
 	return d, nil
 }

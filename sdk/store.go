@@ -12,7 +12,8 @@ const NoExpiry time.Duration = 0
 // driver; everything else is an optional interface.
 //
 // Methods are called concurrently. Keys are valid UTF-8 of 1 to 1,024 bytes
-// without NUL; two different keys are two entries, whatever their case or form.
+// without NUL, to which a lock strategy may append up to 64 more; two different
+// keys are two entries, whatever their case or form.
 // A TTL is never negative, NoExpiry (0) means none, and any other is a multiple
 // of the granularity that the store announces. A store must honour ctx: once it
 // is done, return soon, with its error. A write that is cut short so that

@@ -45,7 +45,7 @@ func StdinLine(nonce string) string { return StdinGreeting + nonce + "\n" }
 // ParseStdinLine returns the nonce of a StdinLine.
 func ParseStdinLine(line string) (string, error) {
 	nonce, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), StdinGreeting)
-	if !ok || nonce == "" || strings.ContainsAny(nonce, " \t\r") {
+	if !ok || nonce == "" || strings.ContainsAny(nonce, " \t\r\n") {
 		return "", errors.New("the first line on stdin is not a host's greeting")
 	}
 	return nonce, nil
