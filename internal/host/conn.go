@@ -12,7 +12,6 @@ import (
 
 	"github.com/cachewright/cachewright/internal/wire"
 	"github.com/cachewright/cachewright/internal/wire/driverpb"
-	"github.com/cachewright/cachewright/sdk"
 )
 
 // A conn is the client end of the wire over one connection. It belongs to one
