@@ -77,7 +77,7 @@ func newest(a, b string) int {
 
 func (p program) missing(t testing.TB) {
 	t.Helper()
-	const text = "%s is not installed, and this test needs it: run scripts/install-servers, " +
+	const text = "%s is not installed, and this test needs it: run scripts/install-programs, " +
 		"or install the package %s (Homebrew: %s)"
 	if os.Getenv(requireVariable) == "1" {
 		t.Fatalf(text, p.name, p.pkg, p.formula)

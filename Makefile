@@ -1,0 +1,22 @@
+.PHONY: help build test soak demo lint proto
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
+
+build: ## the command line and the drivers, into bin/
+	go build -o bin/ ./cmd/... ./drivers/...
+
+test: ## all tests, against real servers, installed first where missing; GOTESTFLAGS=-race adds flags
+	scripts/test $(GOTESTFLAGS)
+
+soak: ## the long checks, for an hour or so
+	scripts/test -tags=soak -run='^TestSoak' -timeout=3h $(GOTESTFLAGS)
+
+demo: ## the main job on a directory tree: this one, or DIR=...
+	go run ./cmd/cachewright demo $(if $(DIR),--dir="$(DIR)")
+
+lint: ## formatting, vet, staticcheck, cross-builds, modules, generated code
+	scripts/lint
+
+proto: ## generate the protocol's Go code
+	go -C tools run ./protogen ../internal/wire/driverpb driver.proto
