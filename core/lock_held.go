@@ -2,7 +2,6 @@ package core
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 
 	"github.com/cachewright/cachewright/core/internal/lock"
@@ -47,30 +46,15 @@ func isHeld(ctx context.Context, id lockID) bool {
 // reports whether it was.
 func (h *heldLock) block(ctx context.Context) (block context.Context, ended func() (lost bool)) {
 	block = context.WithValue(ctx, heldKey{}, h)
-	if h.Lost == nil {
+	if h.Watch == nil {
 		return block, func() bool { h.ended.Store(true); return false }
 	}
 	block, cancel := context.WithCancelCause(block)
-	over := make(chan struct{})
-	var watching sync.WaitGroup
-	watching.Go(func() {
-		select {
-		case <-h.Lost:
-			cancel(ErrLockLost)
-		case <-over:
-		}
-	})
+	h.Watch(func() { cancel(ErrLockLost) })
 	return block, func() bool {
 		h.ended.Store(true)
-		close(over)
-		watching.Wait()
-		cancel(nil)
-		select {
-		case <-h.Lost:
-			return true
-		default:
-			return false
-		}
+		defer cancel(nil)
+		return h.Lost()
 	}
 }
 

@@ -21,26 +21,39 @@ type keeper struct {
 	deadline time.Duration // on the Elapsed clock; the lease is kept until then
 	pass     func()        // lets the next participant of this process try
 
-	stop context.CancelFunc
-	done chan struct{}
-	lost chan struct{}
-	once sync.Once // pass is called once
+	stop   context.CancelFunc
+	done   chan struct{} // closed when the renewal has ended
+	forget func()        // ends the notice of restarts
+
+	mu     sync.Mutex // guards below
+	lost   bool
+	passed bool
+	onLost func()
+}
+
+// A restarter tells when a store lost its data and locks with its process.
+type restarter interface {
+	OnRestart(f func(generation uint64)) (remove func())
 }
 
 // keep starts the renewal and hands out the lock.
 func (k *keeper) keep() Held {
 	ctx, stop := context.WithCancel(context.Background())
-	k.stop, k.done, k.lost = stop, make(chan struct{}), make(chan struct{})
+	k.stop, k.done, k.forget = stop, make(chan struct{}), func() {}
+	if r, ok := k.backend.Store.(restarter); ok {
+		k.forget = r.OnRestart(func(uint64) { k.lose() })
+	}
 	k.backend.Go(func() { k.run(ctx) })
-	return Held{Release: k.release, Fence: k.fence, Lost: k.lost}
+	return Held{Release: k.release, Fence: k.fence, Watch: k.watch, Lost: k.isLost}
 }
 
 // release stops the renewal, then gives the lease back. One that was no longer
 // ours was lost without anybody's notice.
 func (k *keeper) release(ctx context.Context) error {
+	k.forget()
 	k.stop()
 	<-k.done
-	defer k.once.Do(k.pass)
+	defer k.passOn()
 	released, err := k.backend.Store.ReleaseLease(ctx, k.request)
 	if err == nil && !released {
 		return wire.ErrLockLost
@@ -48,29 +61,68 @@ func (k *keeper) release(ctx context.Context) error {
 	return err
 }
 
-// run renews at a third of the lease. It ends when the block is over or the
-// lease is lost; the next participant need not wait for a block that ignores
-// the loss.
-func (k *keeper) run(ctx context.Context) {
-	defer close(k.done)
-	for k.renewUntilDue(ctx) {
-	}
-	if ctx.Err() == nil {
-		close(k.lost)
-		k.once.Do(k.pass)
+func (k *keeper) watch(lost func()) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.onLost = lost
+	if k.lost {
+		lost()
 	}
 }
 
-// renewUntilDue waits for the next renewal and makes it; it reports whether the
+func (k *keeper) isLost() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.lost
+}
+
+// lose ends the block's context, and does not wait for the block: one that
+// ignores the loss must not keep the next participant out.
+func (k *keeper) lose() {
+	k.stop()
+	k.mu.Lock()
+	if !k.lost && k.onLost != nil {
+		k.onLost()
+	}
+	k.lost = true
+	k.mu.Unlock()
+	k.passOn()
+}
+
+func (k *keeper) passOn() {
+	k.mu.Lock()
+	first := !k.passed
+	k.passed = true
+	k.mu.Unlock()
+	if first {
+		k.pass()
+	}
+}
+
+// run renews at a third of the lease. It ends when the block is over or the
+// lease is lost.
+func (k *keeper) run(ctx context.Context) {
+	defer close(k.done)
+	for k.renewWhenDue(ctx) {
+	}
+	if ctx.Err() == nil {
+		k.lose()
+	}
+}
+
+// renewWhenDue waits for the next renewal and makes it; it reports whether the
 // lease is still kept and the block still runs.
-func (k *keeper) renewUntilDue(ctx context.Context) bool {
+func (k *keeper) renewWhenDue(ctx context.Context) bool {
 	due := k.deadline - k.request.Lease + k.request.Lease/3
-	for k.backend.Elapsed() < due {
-		if !sleep(ctx, min(due-k.backend.Elapsed(), watchEvery)) {
+	for {
+		left := due - k.backend.Elapsed()
+		if left <= 0 {
+			return k.renew(ctx)
+		}
+		if !sleep(ctx, min(left, watchEvery)) {
 			return false
 		}
 	}
-	return k.renew(ctx)
 }
 
 // renew tries until it succeeds, or the lease is another's, or over.
@@ -83,21 +135,19 @@ func (k *keeper) renew(ctx context.Context) bool {
 			return false
 		}
 		grant, err := k.ask(ctx, left)
-		switch {
-		case err == nil && !grant.OK:
-			return false
-		case err == nil:
+		if err == nil && grant.OK {
 			k.deadline = asked + k.request.Lease
 			return k.backend.Elapsed() < k.deadline
 		}
-		if !sleep(ctx, min(retry, max(k.deadline-k.backend.Elapsed(), 0))) {
+		if err == nil || !sleep(ctx, min(retry, max(k.deadline-k.backend.Elapsed(), 0))) {
 			return false
 		}
 	}
 }
 
+// ask leaves room for a second try within what is left of the lease.
 func (k *keeper) ask(ctx context.Context, left time.Duration) (sdk.LeaseGrant, error) {
-	ctx, cancel := context.WithTimeout(ctx, min(left, k.backend.CallTimeout))
+	ctx, cancel := context.WithTimeout(ctx, min(max(left/2, time.Millisecond), k.backend.CallTimeout))
 	defer cancel()
 	return k.backend.Store.RenewLease(ctx, k.request)
 }

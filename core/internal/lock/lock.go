@@ -56,8 +56,11 @@ type Held struct {
 	Release func(ctx context.Context) error
 	// Fence is the fencing token, 0 under strategies without.
 	Fence uint64
-	// Lost is closed when the lock can't be kept any more; nil: never.
-	Lost <-chan struct{}
+	// Watch has a function called, once, when the lock can't be kept any more,
+	// and at once if it can't already. nil: that never happens.
+	Watch func(lost func())
+	// Lost reports whether that has happened. It comes with Watch.
+	Lost func() bool
 }
 
 // A Strategy is a way in and out.
