@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,7 +18,8 @@ func (c *Config) checkOptions(s Store, schema sdk.Schema, r *report) map[string]
 	c.dropForeign(path, options, schema)
 	wrong := schema.Check(options)
 	for _, p := range wrong {
-		r.about(join(path, p.Key), "%s", reason(p, options, schema))
+		key := strings.ReplaceAll(p.Key, `"`, "") // around names with a dot
+		r.about(join(path, key), "%s", reason(p, options, schema))
 	}
 	if len(wrong) > 0 {
 		return nil
@@ -87,7 +89,7 @@ func reason(p sdk.Problem, options map[string]any, schema sdk.Schema) string {
 		return "wants a duration with a unit, such as 60s"
 	case o.Kind == sdk.KindDuration:
 		_, reason := parseDuration(v)
-		return reason
+		return cmp.Or(reason, p.Reason)
 	case o.Kind == sdk.KindMap:
 		return "wants names with texts; put numbers in quotes"
 	}
@@ -102,8 +104,11 @@ func unknownOption(p sdk.Problem, schema sdk.Schema) string {
 		}
 		known = append(known, o.Name)
 	}
-	if strings.Contains(p.Key, ":") {
+	switch {
+	case strings.Contains(p.Key, ":"):
 		return gluedColon
+	case strings.Contains(p.Key, `"`):
+		return "is a key with a dot; write the part behind it as a key of its own, one level below"
 	}
 	return "is not a key of this store's driver" + didYouMean(p.Key, known)
 }
@@ -129,25 +134,20 @@ func (c *Config) resolve(path string, options map[string]any, o sdk.Option) {
 
 // lookup finds an option by its dotted name.
 func lookup(options map[string]any, name string) (any, bool) {
-	if v, ok := options[name]; ok {
-		return v, true
+	head, rest, nested := strings.Cut(name, ".")
+	v, ok := options[head]
+	if !nested {
+		return v, ok
 	}
-	for i, c := range name {
-		if c != '.' {
-			continue
-		}
-		if below, ok := options[name[:i]].(map[string]any); ok {
-			return lookup(below, name[i+1:])
-		}
-	}
-	return nil, false
+	below, _ := v.(map[string]any)
+	return lookup(below, rest)
 }
 
 // store puts an option where lookup finds it.
 func store(options map[string]any, name string, v any) {
 	head, rest, nested := strings.Cut(name, ".")
-	if _, flat := options[name]; flat || !nested {
-		options[name] = v
+	if !nested {
+		options[head] = v
 		return
 	}
 	below, ok := options[head].(map[string]any)
