@@ -27,6 +27,7 @@ const (
 	aroundKey     = beforeKey + 8
 	maxKey        = 1024
 	maxHeader     = aroundKey + maxKey
+	maxValue      = 1 << 60 // more is no length
 )
 
 // A header says of an entry all but its value.
@@ -83,7 +84,7 @@ func parseHeader(b []byte) (header, error) {
 		valueSize: int64(binary.LittleEndian.Uint64(b[16:])),
 		valueSum:  binary.LittleEndian.Uint64(b[24:]),
 	}
-	if binary.LittleEndian.Uint64(b[end:]) != xxhash.Sum64(b[:end]) || h.deadline < 0 || h.valueSize < 0 {
+	if binary.LittleEndian.Uint64(b[end:]) != xxhash.Sum64(b[:end]) || h.deadline < 0 || h.valueSize < 0 || h.valueSize > maxValue {
 		return header{}, unreadable("the header is damaged")
 	}
 	return h, nil

@@ -175,7 +175,10 @@ func (c *clearing) some(ctx context.Context, at position) (position, error) {
 	if err == errStale {
 		return at, nil // once more; nothing may be left of it
 	}
-	return next, err
+	if err != nil {
+		return at, err
+	}
+	return next, nil
 }
 
 // take removes a file if the clearing covers it. A directory with something in

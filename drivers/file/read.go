@@ -131,12 +131,16 @@ func deadlineAfter(ttl time.Duration) int64 {
 	return now.UnixMilli() + whole + (int64(now.Nanosecond())%step+rest+step-1)/step
 }
 
-// remaining is how long the entry has to live, sdk.NoExpiry if for ever. ok is
-// false if its time came since it was read.
+// remaining is how long the entry has to live, in whole milliseconds and at
+// least one, so that it is never more than was given; sdk.NoExpiry if for ever.
+// ok is false if its time came since it was read.
 func (it item) remaining(now time.Time) (ttl time.Duration, ok bool) {
 	if it.deadline == 0 {
 		return sdk.NoExpiry, true
 	}
 	ttl = time.UnixMilli(it.deadline).Sub(now) // saturates
-	return max(ttl, 0), ttl > 0
+	if ttl <= 0 {
+		return 0, false
+	}
+	return max(ttl.Truncate(time.Millisecond), time.Millisecond), true
 }

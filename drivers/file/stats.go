@@ -22,13 +22,13 @@ func (s *store) Ping(context.Context) error {
 	f, err := openPath(s.set.root, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err == nil {
 		defer unix.Close(f)
-		return explain(s.set.root, unix.Faccessat(f, ".", unix.R_OK|unix.X_OK, 0))
+		return explain(s.set.root, unix.Faccessat(f, ".", unix.R_OK|unix.X_OK, unix.AT_EACCESS))
 	}
 	if err != unix.ENOENT {
 		return explain(s.set.root, err)
 	}
 	parent := existingParent(s.set.root)
-	return explain(parent, unix.Access(parent, unix.W_OK|unix.X_OK))
+	return explain(parent, unix.Faccessat(unix.AT_FDCWD, parent, unix.W_OK|unix.X_OK, unix.AT_EACCESS))
 }
 
 // existingParent is the nearest directory above a path that is there.
@@ -87,7 +87,7 @@ func modeWarning(fd int, st *unix.Stat_t) string {
 		return "everybody on this machine may replace entries: chmod o-w the directory"
 	case st.Uid != uint32(os.Geteuid()) && os.Geteuid() != 0 && mode&0o020 == 0:
 		return fmt.Sprintf("the directory belongs to uid %d, the driver runs as %d", st.Uid, os.Geteuid())
-	case unix.Faccessat(fd, ".", unix.W_OK, 0) != nil:
+	case unix.Faccessat(fd, ".", unix.W_OK, unix.AT_EACCESS) != nil:
 		return "entries can be read but not written: make the directory writable for the driver"
 	}
 	return ""
