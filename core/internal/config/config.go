@@ -23,7 +23,7 @@ type Config struct {
 	Order   []string // the names of Stores as they stand in the file
 
 	origins origins
-	folder  string // absolute; relative paths of the file start here
+	folders folders
 }
 
 // A Driver says how a driver runs.

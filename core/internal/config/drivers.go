@@ -92,7 +92,7 @@ func (l *loader) command(s section) []string {
 		return nil
 	}
 	if strings.ContainsRune(command[0], filepath.Separator) {
-		command[0] = absolute(command[0], l.base(l.origins.of(at)))
+		command[0] = l.folders.absolute(command[0], l.origins.of(at))
 	}
 	return command
 }
@@ -148,30 +148,4 @@ func (s section) environment() map[string]string {
 		env[name] = value
 	}
 	return env
-}
-
-// base is the folder at which a relative path from there starts: the file's for
-// what the file says, else the working directory.
-func (l *loader) base(from Position) string { return base(from, l.folder) }
-
-func base(from Position, folder string) string {
-	if from.Variable != "" {
-		return ""
-	}
-	return folder
-}
-
-// absolute makes a path absolute; an empty folder is the working directory.
-func absolute(path, folder string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	if folder != "" {
-		return filepath.Join(folder, path)
-	}
-	found, err := filepath.Abs(path)
-	if err != nil { // the working directory is gone; the driver will say so
-		return path
-	}
-	return found
 }

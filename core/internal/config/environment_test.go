@@ -199,18 +199,28 @@ func TestTheProcessIsTheDefault(t *testing.T) {
 	}
 	t.Setenv("CACHEWRIGHT_CONFIG", "")
 	t.Setenv("CACHEWRIGHT_PREFIX", "mine")
-	c, err := Load(t.Context(), "", Options{Schemas: linked()})
+	t.Setenv("CACHEWRIGHT_STORES__A__SPOOL", "y")
+	loaded, err := Load(t.Context(), "", Options{Schemas: linked()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "prefix", c.Stores["a"].Prefix, "mine")
-	options, err := c.CheckStore("a", standIns["file"])
+	made, err := FromMap(map[string]any{
+		"default": "a", "stores": map[string]any{"a": map[string]any{"driver": "file", "path": "x", "spool": "y"}},
+	}, Options{Schemas: linked()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	folder, err = os.Getwd()
-	if err != nil {
+	equal(t, "prefix of the file's store", loaded.Stores["a"].Prefix, "mine")
+	equal(t, "prefix of the program's store", made.Stores["a"].Prefix, "")
+	if folder, err = os.Getwd(); err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "path", options["path"], filepath.Join(folder, "x"))
+	t.Chdir(t.TempDir()) // paths were fixed before
+	for _, c := range []*Config{loaded, made} {
+		options, err := c.CheckStore("a", standIns["file"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "options", options, map[string]any{"path": filepath.Join(folder, "x"), "spool": filepath.Join(folder, "y")})
+	}
 }

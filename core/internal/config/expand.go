@@ -111,7 +111,7 @@ func (l *loader) textFile(ctx context.Context, path string) (string, error) {
 	}
 	full := path
 	if !filepath.IsAbs(path) {
-		full = filepath.Join(l.folder, path)
+		full = filepath.Join(l.folders.file, path)
 	}
 	data, err := readRegular(ctx, full, maxText)
 	if err != nil {

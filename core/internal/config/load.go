@@ -14,11 +14,11 @@ import (
 // A loader carries one Load from the sources to the Config.
 type loader struct {
 	report
-	opts   Options
-	env    environment
-	path   string
-	folder string   // absolute
-	order  []string // stores as the file has them
+	opts    Options
+	env     environment
+	path    string
+	folders folders
+	order   []string // stores as the file has them
 }
 
 func newLoader(opts Options) *loader {
@@ -31,7 +31,7 @@ func newLoader(opts Options) *loader {
 	if opts.Platform == "" {
 		opts.Platform = runtime.GOOS + "/" + runtime.GOARCH
 	}
-	return &loader{opts: opts, env: newEnvironment(processEnviron(opts.Environ))}
+	return &loader{opts: opts, folders: newFolders(), env: newEnvironment(processEnviron(opts.Environ))}
 }
 
 func processEnviron(environ []string) []string {
@@ -67,7 +67,7 @@ func (l *loader) readConfig(ctx context.Context, path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.folder = filepath.Dir(absolute)
+	l.folders.file = filepath.Dir(absolute)
 	return readRegular(ctx, path, maxFile)
 }
 

@@ -122,7 +122,7 @@ func (c *Config) resolve(path string, options map[string]any, o sdk.Option) {
 			v = o.Default
 		}
 		if text, ok := v.(string); ok && text != "" {
-			store(options, o.Name, absolute(text, base(c.Origin(join(path, o.Name)), c.folder)))
+			store(options, o.Name, c.folders.absolute(text, c.Origin(join(path, o.Name))))
 		}
 		return
 	}
