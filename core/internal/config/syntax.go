@@ -66,7 +66,7 @@ func (r *lineReader) Read(p []byte) (int, error) {
 }
 
 // maxReparsed bounds the bytes that firstBad parses.
-const maxReparsed = 8 << 20
+const maxReparsed = 4 << 20
 
 // firstBad is the line, from 1, that follows the longest readable beginning.
 func (r *lineReader) firstBad() int {
