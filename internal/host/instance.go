@@ -139,18 +139,21 @@ func (in *instance) connect(ctx context.Context) error {
 		return in.connectError(err)
 	case <-ctx.Done():
 		in.process.kill()
-		return fmt.Errorf("it printed no handshake and took no connection in time: %w", context.Cause(ctx))
+		return fmt.Errorf("%s: %w", in.process.silence(), context.Cause(ctx))
 	}
 }
 
 // dial ends with the connection in in.conn.
 func (in *instance) dial() error {
-	protocol, err := in.client.Client()
-	if err != nil {
+	if _, err := in.client.Start(); err != nil {
 		return err
 	}
 	if !in.identity.peerKnown() {
 		return errors.New("its handshake carries no TLS certificate (field 6), and the host talks to no driver without one")
+	}
+	protocol, err := in.client.Client()
+	if err != nil {
+		return err
 	}
 	cc, err := protocol.Dispense(pluginName)
 	if err != nil {

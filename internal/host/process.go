@@ -33,6 +33,7 @@ type process struct {
 	mu       sync.Mutex
 	phase    phase
 	doomed   bool // killed, or to be killed as soon as it runs
+	greeted  bool // it has printed its handshake
 	pid      int
 	status   string   // how it ended
 	lifeline *os.File // the host's end of stdin; the driver ends when it closes
@@ -169,6 +170,9 @@ func (p *process) wait(cmd *exec.Cmd) {
 // announced hands the handshake line to go-plugin, which reads until the pipe
 // ends.
 func (p *process) announced(line string) {
+	p.mu.Lock()
+	p.greeted = true
+	p.mu.Unlock()
 	_, _ = io.WriteString(p.announce, line+"\n") // fails only once the process is gone
 }
 
@@ -235,6 +239,16 @@ func (p *process) wasKilled() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.doomed
+}
+
+// silence says what a process that is up has failed to do so far.
+func (p *process) silence() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.greeted {
+		return "it printed its handshake and took no connection"
+	}
+	return "it printed no handshake on stdout"
 }
 
 func (p *process) processID() int {

@@ -31,9 +31,11 @@ type StartError struct {
 // quotedLines is how many of the last lines stand in the error's text.
 const quotedLines = 10
 
-func (e *StartError) Error() string {
+func (e *StartError) Error() string { return "driver " + e.Driver + ": " + e.text() }
+
+func (e *StartError) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "driver %s: start of %s failed (%s): %v", e.Driver, e.Command, e.Stage, e.Err)
+	fmt.Fprintf(&b, "start of %s failed (%s): %v", e.Command, e.Stage, e.Err)
 	if e.ExitStatus != "" {
 		fmt.Fprintf(&b, "; it ended with %s", e.ExitStatus)
 	}

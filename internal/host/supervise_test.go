@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,7 +36,7 @@ type played struct {
 	n      int
 	exited chan struct{}
 	once   sync.Once
-	frozen bool
+	frozen atomic.Bool
 	stops  int // graceful ones
 	data   sync.Map
 }
@@ -83,6 +84,20 @@ func (st *stage) launchPlayed(ctx context.Context) (*session, error) {
 	return p.session, nil
 }
 
+// play decides what the next starts meet.
+func (st *stage) play(starting func(ctx context.Context, n int) error) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.starting = starting
+}
+
+// started lists when starts were tried.
+func (st *stage) started() []time.Duration {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return slices.Clone(st.launches)
+}
+
 func (st *stage) last() *played {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -104,7 +119,7 @@ func (p *played) check(ctx context.Context) error {
 	if p.dead() {
 		return gone(reads)
 	}
-	if p.frozen {
+	if p.frozen.Load() {
 		<-ctx.Done()
 		return ctx.Err()
 	}
@@ -196,15 +211,15 @@ func TestStartsArePacedByGrowingPausesAndBeginAnewAfterAHealthyMinute(t *testing
 		before := time.Since(st.began)
 		st.last().die()
 		synctest.Wait()
-		if last := st.launches[len(st.launches)-1]; last != before {
-			t.Errorf("after a healthy minute the restart came after %v, want at once", last-before)
+		if starts := st.started(); starts[len(starts)-1] != before {
+			t.Errorf("after a healthy minute the restart came after %v, want at once", starts[len(starts)-1]-before)
 		}
 	})
 }
 
 func (st *stage) pausesAfterDeaths() []time.Duration {
 	var pauses []time.Duration
-	for i, at := range st.launches[1:] {
+	for i, at := range st.started()[1:] {
 		pauses = append(pauses, at-time.Duration(i)*(time.Minute-time.Second))
 	}
 	return pauses
@@ -215,10 +230,10 @@ func TestCallsWaitForTheFirstRestartAndFailAtOnceInBackoff(t *testing.T) {
 		st := newStage(t)
 		r := st.mustOpen(t, "s")
 		release := make(chan struct{})
-		st.starting = func(ctx context.Context, n int) error {
+		st.play(func(ctx context.Context, n int) error {
 			<-release
 			return errors.New("no luck")
-		}
+		})
 		synctest.Wait()
 		st.last().die()
 		synctest.Wait()
@@ -248,9 +263,7 @@ func TestCallsWaitForTheFirstRestartAndFailAtOnceInBackoff(t *testing.T) {
 		if s := st.Status(); s.State != StateBackoff || s.LastErr == nil || s.PID != 0 {
 			t.Errorf("status %+v", s)
 		}
-		st.mu.Lock()
-		st.starting = nil
-		st.mu.Unlock()
+		st.play(nil)
 		time.Sleep(time.Minute)
 		if served := st.served(t, r); served == "1" {
 			t.Error("the dead process answered")
@@ -264,8 +277,8 @@ func TestCallsWaitForTheFirstRestartAndFailAtOnceInBackoff(t *testing.T) {
 func TestAPoisonedCallIsSentThreeTimesAtMost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := newStage(t)
-		r := st.mustOpen(t, "s")
 		st.pace.healthy = 0 // every crash is answered by a restart at once
+		r := st.mustOpen(t, "s")
 		_, _, err := r.Get(t.Context(), "die")
 		if !errors.Is(err, wire.ErrDriverUnavailable) {
 			t.Error(err)
@@ -301,13 +314,13 @@ func TestIncrementIsSentOnceUnlessItSurelyWasNot(t *testing.T) {
 			t.Errorf("got %v, want ErrMaybeApplied alone", err)
 		}
 		synctest.Wait()
-		if n := len(st.procs); n != 2 {
+		if n := len(st.started()); n != 2 {
 			t.Errorf("%d processes, want the dead one and its successor", n)
 		}
 		// No process at all: the call waits and is sent.
-		st.pace.healthy = 0
+		time.Sleep(2 * time.Minute)
 		hold := make(chan struct{})
-		st.starting = func(context.Context, int) error { <-hold; return nil }
+		st.play(func(context.Context, int) error { <-hold; return nil })
 		time.Sleep(time.Second)
 		st.last().die()
 		synctest.Wait()
@@ -348,7 +361,7 @@ func TestAFrozenDriverIsKilledAndReplaced(t *testing.T) {
 		r := st.mustOpen(t, "s")
 		synctest.Wait()
 		first := st.last()
-		first.frozen = true
+		first.frozen.Store(true)
 		time.Sleep(st.pace.health + time.Duration(st.pace.misses)*2*st.pace.answer)
 		if !first.dead() {
 			t.Fatal("the frozen process lives")
@@ -368,9 +381,9 @@ func TestOneMissedSignOfLifeIsForgiven(t *testing.T) {
 		st.mustOpen(t, "s")
 		synctest.Wait()
 		p := st.last()
-		p.frozen = true
+		p.frozen.Store(true)
 		time.Sleep(st.pace.health + st.pace.answer)
-		p.frozen = false
+		p.frozen.Store(false)
 		time.Sleep(time.Hour)
 		if p.dead() {
 			t.Error("the process was killed")
@@ -382,7 +395,7 @@ func TestConcurrentFirstUsersShareOneStartAndWaitUnderTheirOwnContexts(t *testin
 	synctest.Test(t, func(t *testing.T) {
 		type key struct{}
 		st := newStage(t)
-		st.starting = func(ctx context.Context, n int) error {
+		st.play(func(ctx context.Context, n int) error {
 			time.Sleep(3 * time.Second)
 			if ctx.Err() != nil {
 				t.Error("the start was cancelled with its first user")
@@ -391,7 +404,7 @@ func TestConcurrentFirstUsersShareOneStartAndWaitUnderTheirOwnContexts(t *testin
 				t.Error("the first user's values are gone")
 			}
 			return nil
-		}
+		})
 		impatient, cancel := context.WithTimeout(context.WithValue(t.Context(), key{}, "kept"), time.Second)
 		defer cancel()
 		go func() {
@@ -410,8 +423,8 @@ func TestConcurrentFirstUsersShareOneStartAndWaitUnderTheirOwnContexts(t *testin
 			})
 		}
 		all.Wait()
-		if len(st.launches) != 1 {
-			t.Errorf("%d starts, want one", len(st.launches))
+		if len(st.started()) != 1 {
+			t.Errorf("%d starts, want one", len(st.started()))
 		}
 	})
 }
@@ -420,20 +433,20 @@ func TestAFailedFirstStartIsReportedAndTriedAgainOnDemandOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := newStage(t)
 		broken := &StartError{Driver: "played", Err: errors.New("missing")}
-		st.starting = func(_ context.Context, n int) error {
+		st.play(func(_ context.Context, n int) error {
 			if n < 3 {
 				return broken
 			}
 			return nil
-		}
+		})
 		_, err := st.Describe(t.Context())
 		var start *StartError
 		if !errors.As(err, &start) || start != broken {
 			t.Errorf("got %v, want the start's own error", err)
 		}
 		time.Sleep(time.Hour)
-		if len(st.launches) != 1 {
-			t.Errorf("%d starts although nobody asked", len(st.launches))
+		if len(st.started()) != 1 {
+			t.Errorf("%d starts although nobody asked", len(st.started()))
 		}
 		if _, err := st.Describe(t.Context()); !errors.As(err, &start) {
 			t.Error(err)
@@ -442,8 +455,8 @@ func TestAFailedFirstStartIsReportedAndTriedAgainOnDemandOnly(t *testing.T) {
 		if _, err := st.Describe(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if len(st.launches) != 3 {
-			t.Errorf("%d starts, want 3", len(st.launches))
+		if len(st.started()) != 3 {
+			t.Errorf("%d starts, want 3", len(st.started()))
 		}
 	})
 }
@@ -520,10 +533,10 @@ func TestCallsWithoutADeadlineGetOneExceptAWaitForALease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := newStage(t)
 		r := st.mustOpen(t, "s")
-		st.starting = func(ctx context.Context, _ int) error {
+		st.play(func(ctx context.Context, _ int) error {
 			time.Sleep(time.Hour)
 			return nil
-		}
+		})
 		woken := make(chan error, 1)
 		go func() { woken <- r.WaitLease(context.Background(), sdk.LeaseRequest{}) }()
 		synctest.Wait()
@@ -544,10 +557,10 @@ func TestCallsWithoutADeadlineGetOneExceptAWaitForALease(t *testing.T) {
 func TestCloseEndsWaitsAndStartsAndIsFinal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := newStage(t)
-		st.starting = func(ctx context.Context, _ int) error {
+		st.play(func(ctx context.Context, _ int) error {
 			<-ctx.Done()
 			return ctx.Err()
-		}
+		})
 		failed := make(chan error, 2)
 		go func() { _, err := st.Describe(t.Context()); failed <- err }()
 		go func() { _, err := st.Open(t.Context(), "s", nil); failed <- err }()
@@ -576,8 +589,8 @@ func TestAClosedDriverWasNeverStarted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := newStage(t)
 		must(t, st.Close(t.Context()))
-		if _, err := st.Describe(t.Context()); !errors.Is(err, wire.ErrClosed) || len(st.launches) != 0 {
-			t.Errorf("%v, %d starts", err, len(st.launches))
+		if _, err := st.Describe(t.Context()); !errors.Is(err, wire.ErrClosed) || len(st.started()) != 0 {
+			t.Errorf("%v, %d starts", err, len(st.started()))
 		}
 	})
 }
@@ -586,7 +599,7 @@ func TestAClosedStoreEndsItsOwnCallsOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := newStage(t)
 		a, b := st.mustOpen(t, "a"), st.mustOpen(t, "b")
-		st.starting = func(context.Context, int) error { time.Sleep(time.Second); return nil }
+		st.play(func(context.Context, int) error { time.Sleep(time.Second); return nil })
 		st.last().die()
 		synctest.Wait()
 		failed := make(chan error, 1)

@@ -1,0 +1,261 @@
+//go:build unix
+
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cachewright/cachewright/internal/wire"
+)
+
+// brisk shortens the pauses, so that a test sees many restarts.
+func brisk(d *Driver) *Driver {
+	d.pace.firstPause = time.Millisecond
+	d.pace.longestPause = 20 * time.Millisecond
+	return d
+}
+
+// murder kills the driver's process again and again, after what step does in
+// between, until stop is closed. It returns how often.
+func murder(t *testing.T, d *Driver, stop <-chan struct{}) int {
+	kills, last := 0, 0
+	for {
+		select {
+		case <-stop:
+			return kills
+		case <-time.After(30 * time.Millisecond):
+		}
+		if s := d.Status(); s.State == StateReady && s.PID != last {
+			last = s.PID
+			if err := syscall.Kill(last, syscall.SIGKILL); err == nil {
+				kills++
+			}
+		}
+	}
+}
+
+func TestKilledUnderLoad(t *testing.T) {
+	t.Parallel()
+	ctx := guarded(t)
+	dir := t.TempDir()
+	d := newDriver(t, command(t, "driver"))
+	d.pace.healthy = 0 // so that every crash is followed by a restart at once
+	r := openStore(t, d, map[string]any{"dir": dir})
+
+	var sure, maybe atomic.Int64
+	stop := make(chan struct{})
+	killed := make(chan int, 1)
+	go func() { killed <- murder(t, d, stop) }()
+	var callers sync.WaitGroup
+	for i := range 16 {
+		callers.Go(func() {
+			for n := 0; d.Status().Restarts < 8 && ctx.Err() == nil; n++ {
+				if _, _, err := r.Get(ctx, "k"); err != nil {
+					t.Errorf("caller %d: get %d: %v", i, n, err)
+				}
+				if err := r.Set(ctx, "k", []byte("v"), 0); err != nil {
+					t.Errorf("caller %d: set %d: %v", i, n, err)
+				}
+				switch _, err := r.Increment(ctx, "counter", 1, 0); {
+				case err == nil:
+					sure.Add(1)
+				case errors.Is(err, wire.ErrMaybeApplied):
+					maybe.Add(1)
+				default:
+					t.Errorf("caller %d: increment %d: %v", i, n, err)
+				}
+			}
+		})
+	}
+	callers.Wait()
+	close(stop)
+	info, err := os.Stat(filepath.Join(dir, "counter"))
+	must(t, err)
+	count := info.Size()
+	if count < sure.Load() || count > sure.Load()+maybe.Load() {
+		t.Errorf("the counter is %d after %d sure and %d possible steps", count, sure.Load(), maybe.Load())
+	}
+	t.Logf("%d kills, %d increments sure, %d maybe", <-killed, sure.Load(), maybe.Load())
+}
+
+func TestAFrozenProcessIsFoundKilledAndReplaced(t *testing.T) {
+	t.Parallel()
+	ctx := guarded(t)
+	d := newDriver(t, command(t, "driver"))
+	d.pace.health, d.pace.answer = 20*time.Millisecond, 100*time.Millisecond
+	r := openStore(t, d, nil)
+	frozen := d.Status().PID
+	must(t, syscall.Kill(frozen, syscall.SIGSTOP))
+	eventually(t, "another process serves", func() bool {
+		if _, _, err := r.Get(ctx, "k"); err != nil {
+			t.Fatal("a call did not outlast the frozen process:", err)
+		}
+		return d.Status().PID != frozen
+	})
+	if alive(frozen) {
+		t.Error("the frozen process is still there")
+	}
+}
+
+func TestACrashLoopFailsFastAndRecovers(t *testing.T) {
+	t.Parallel()
+	ctx := guarded(t)
+	d := newDriver(t, command(t, "driver"))
+	d.pace.firstPause, d.pace.longestPause = 300*time.Millisecond, 300*time.Millisecond
+	r, other := openStore(t, d, nil), openStore(t, d, nil)
+	_, _, err := r.Get(ctx, "crash")
+	if !errors.Is(err, wire.ErrDriverUnavailable) || !strings.Contains(err.Error(), "exit status 9") {
+		t.Errorf("got %v, want the driver's exit status", err)
+	}
+	failed := 0
+	eventually(t, "the driver is back", func() bool {
+		_, _, err := other.Get(ctx, "k")
+		if err != nil && errors.Is(err, wire.ErrDriverUnavailable) {
+			failed++
+		}
+		return err == nil
+	})
+	if failed == 0 {
+		t.Error("no call failed although the driver was resting")
+	}
+	if s := d.Status(); s.State != StateReady || s.Restarts != 2 {
+		t.Errorf("status %+v, want two restarts: one at once, one after a pause", s)
+	}
+}
+
+func TestThePanicOfADriverIsInTheLogAndItsCallersAreServed(t *testing.T) {
+	t.Parallel()
+	log := &logBuffer{}
+	spec := command(t, "driver")
+	spec.Logger = log.logger()
+	d := newDriver(t, spec)
+	r := openStore(t, d, nil)
+	ctx, cancel := context.WithTimeout(guarded(t), hangGuard)
+	defer cancel()
+	_, _, err := r.Get(ctx, "panic in a goroutine")
+	if !errors.Is(err, wire.ErrDriverUnavailable) || !strings.Contains(err.Error(), "exit status 2") {
+		t.Error(err)
+	}
+	eventually(t, "the panic is in the log", func() bool {
+		return strings.Contains(log.String(), `level=ERROR msg="panic: a driver's last words`)
+	})
+}
+
+func TestAStoreThatIsRefusedAfterARestartFailsAloneAndHeals(t *testing.T) {
+	t.Parallel()
+	ctx := guarded(t)
+	refusal := filepath.Join(t.TempDir(), "refusal")
+	d := brisk(newDriver(t, command(t, "driver")))
+	d.pace.heal = 10 * time.Millisecond
+	good, bad := openStore(t, d, nil), openStore(t, d, map[string]any{"refusal": refusal})
+	must(t, os.WriteFile(refusal, nil, 0o600))
+	must(t, syscall.Kill(d.Status().PID, syscall.SIGKILL))
+	eventually(t, "the store is refused", func() bool {
+		_, _, err := bad.Get(ctx, "k")
+		return errors.Is(err, wire.ErrInvalidOptions)
+	})
+	if _, _, err := good.Get(ctx, "k"); err != nil {
+		t.Error("the other store suffers:", err)
+	}
+	must(t, os.Remove(refusal))
+	eventually(t, "the store is open again", func() bool { _, _, err := bad.Get(ctx, "k"); return err == nil })
+	if bad.Generation() != 2 {
+		t.Errorf("generation %d, want the second: its data is gone", bad.Generation())
+	}
+}
+
+func TestGrandchildrenDoNotHideADeathNorHoldAStop(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"spawn", "spawn in a session of its own"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			ctx := guarded(t)
+			d := newDriver(t, command(t, "driver"))
+			r := openStore(t, d, nil)
+			child := func() int {
+				file := filepath.Join(t.TempDir(), "pid")
+				must(t, r.Set(ctx, how, []byte(file), 0))
+				text, err := os.ReadFile(file)
+				must(t, err)
+				pid, err := strconv.Atoi(string(text))
+				must(t, err)
+				t.Cleanup(func() { syscall.Kill(pid, syscall.SIGKILL) })
+				return pid
+			}
+			first := child()
+			must(t, syscall.Kill(d.Status().PID, syscall.SIGKILL))
+			if _, _, err := r.Get(ctx, "k"); err != nil {
+				t.Error(err)
+			}
+			second := child()
+			must(t, d.Close(ctx))
+			if how != "spawn" {
+				return // what leaves the group is out of reach
+			}
+			for _, pid := range []int{first, second} {
+				eventually(t, fmt.Sprintf("grandchild %d is gone", pid), func() bool { return !alive(pid) })
+			}
+		})
+	}
+}
+
+func TestCloseDuringCallsAndStarts(t *testing.T) {
+	t.Parallel()
+	t.Run("a start that hangs is given up", func(t *testing.T) {
+		t.Parallel()
+		spec := command(t, "says nothing")
+		spec.StartTimeout = time.Hour
+		d := newDriver(t, spec)
+		failed := make(chan error, 1)
+		go func() { _, err := d.Describe(context.Background()); failed <- err }()
+		eventually(t, "the start is under way", func() bool { return d.Status().State == StateStarting })
+		must(t, d.Close(guarded(t)))
+		if err := <-failed; !errors.Is(err, wire.ErrClosed) {
+			t.Error(err)
+		}
+	})
+	t.Run("a call that heeds its context ends, the others are cut", func(t *testing.T) {
+		t.Parallel()
+		d := newDriver(t, command(t, "driver"))
+		r := openStore(t, d, nil)
+		failed := make(chan error, 2)
+		for _, key := range []string{"hang", "hang for ever"} {
+			go func() { _, _, err := r.Get(guarded(t), key); failed <- err }()
+		}
+		must(t, r.Set(guarded(t), "k", nil, 0))
+		ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+		defer cancel()
+		d.Close(ctx)
+		for range 2 {
+			if err := <-failed; !errors.Is(err, wire.ErrClosed) {
+				t.Errorf("a call got %v, want ErrClosed", err)
+			}
+		}
+	})
+	t.Run("a frozen process is killed at the bound", func(t *testing.T) {
+		t.Parallel()
+		d := newDriver(t, command(t, "driver"))
+		openStore(t, d, nil)
+		pid := d.Status().PID
+		must(t, syscall.Kill(pid, syscall.SIGSTOP))
+		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+		defer cancel()
+		if err := d.Close(ctx); err == nil || !strings.Contains(err.Error(), "was killed") {
+			t.Errorf("got %v, want an error that says it was killed", err)
+		}
+		if alive(pid) {
+			t.Error("the process is still there")
+		}
+	})
+}
