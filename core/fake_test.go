@@ -26,6 +26,9 @@ type fake struct {
 	opens   int
 	fail    map[string]error // by operation: what it answers instead
 	before  func(op, key string)
+	rows    map[string]row // leases
+	owners  []string       // of all attempts to acquire one
+	woken   chan struct{}  // closed, and replaced, with every release
 }
 
 type entry struct {
@@ -38,6 +41,8 @@ func newFake() *fake {
 		traits:  sdk.Traits{LockStrategy: sdk.StrategyLocal},
 		entries: map[string]entry{},
 		fail:    map[string]error{},
+		rows:    map[string]row{},
+		woken:   make(chan struct{}),
 	}
 }
 
