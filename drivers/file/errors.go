@@ -3,7 +3,6 @@ package file
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -90,13 +89,6 @@ func asUnreadable(err error) error {
 		return unreadable("it is a symbolic link")
 	case unix.ENXIO, unix.EOPNOTSUPP: // Linux and macOS of a socket
 		return unreadable("no regular file")
-	}
-	return err
-}
-
-func ignoreEnd(err error) error {
-	if err == io.EOF {
-		return nil
 	}
 	return err
 }

@@ -71,6 +71,9 @@ func (t *tree) lock(ctx context.Context, n byte, create bool) (l lockedFolder, e
 		if err != errStale {
 			return l, err
 		}
+		if err := ctx.Err(); err != nil {
+			return l, err
+		}
 	}
 	return l, errVanishes
 }

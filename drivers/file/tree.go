@@ -1,6 +1,8 @@
 package file
 
 import (
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,7 +17,7 @@ const folders = 256
 
 // maxAttempts bounds how often an operation starts over because its folder was
 // removed under it.
-const maxAttempts = 20
+const maxAttempts = 100
 
 // A tree is a directory with a folder for each value of a byte.
 type tree struct {
@@ -114,8 +116,11 @@ func (f folder) each(batch int, fn func(names []string) error) error {
 	defer dir.Close()
 	for {
 		names, err := dir.Readdirnames(batch)
-		if len(names) == 0 {
-			return ignoreEnd(err)
+		if err == io.EOF || errors.Is(err, unix.ENOENT) || err == nil && len(names) == 0 {
+			return nil
+		}
+		if err != nil {
+			return err
 		}
 		if err := fn(names); err != nil {
 			return err
