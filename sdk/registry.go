@@ -61,6 +61,18 @@ func (r *registry) close(ctx context.Context, number uint64) error {
 	return err
 }
 
+// busy reports whether any store has a call running.
+func (r *registry) busy() bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	for _, in := range r.open {
+		if n := in.calls.Load(); n != 0 && n != admitsNone {
+			return true
+		}
+	}
+	return false
+}
+
 // closeAll closes every store at once and admits no other.
 func (r *registry) closeAll(ctx context.Context) error {
 	r.mu.Lock()

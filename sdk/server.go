@@ -55,14 +55,22 @@ func newServer(d Driver, nonce string, options ...grpc.ServerOption) *server {
 	return s
 }
 
+// answerTime is what the answers of the last calls get to reach the connection,
+// before a client learns that it may cut it. gRPC doesn't say when they have.
+const answerTime = 20 * time.Millisecond
+
 // stop lets running calls end, closes the stores and ends the server; it is
 // called once. What is still running after wire.StopTimeout is cut, and the
 // stores get another moment to close.
 func (s *server) stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), wire.StopTimeout)
 	defer cancel()
+	busy := s.stores.busy()
 	err := s.stores.closeAll(ctx)
 	late := ctx.Err() != nil
+	if busy && !late {
+		time.Sleep(answerTime)
+	}
 	close(s.closed)
 	s.drain(ctx)
 	if !late {
