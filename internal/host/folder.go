@@ -21,7 +21,9 @@ type folder struct {
 }
 
 const (
-	folderPrefix = "cachewright-"
+	folderPrefix = "cachewright-run-"
+	// programName is a verified copy of the driver's program.
+	programName = "driver"
 	// socketPathLimit keeps below what systems allow, 104 bytes on macOS.
 	socketPathLimit = 100
 	// longestSocket is the longest name that go-plugin gives a socket.
@@ -126,8 +128,28 @@ func sweepOne(path string) {
 		return
 	}
 	lock := lockOn(path)
+	defer lock.Close()
 	if locked, err := lock.TryLock(); err == nil && locked {
-		_ = os.RemoveAll(path)
+		removeRemains(path)
 	}
-	_ = lock.Close()
+}
+
+// removeRemains takes what a host leaves in its folder and nothing else: a
+// directory of another's that happens to have such a name stays, with all that
+// is in it.
+func removeRemains(path string) {
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return
+	}
+	for _, entry := range entries {
+		socket := entry.Type()&os.ModeSocket != 0
+		if !socket && !(entry.Type().IsRegular() && entry.Name() == programName) {
+			return
+		}
+	}
+	for _, entry := range entries {
+		_ = os.Remove(filepath.Join(path, entry.Name()))
+	}
+	_ = os.Remove(path)
 }

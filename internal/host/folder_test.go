@@ -3,6 +3,7 @@
 package host
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,16 +44,24 @@ func TestFoldersOfDeadHostsAreSweptAndNothingElse(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", base)
 	outside := t.TempDir()
 	dead := filepath.Join(base, folderPrefix+"dead")
-	must(t, os.MkdirAll(filepath.Join(dead, "deep"), 0o700))
-	must(t, os.WriteFile(filepath.Join(dead, "plugin1"), nil, 0o600))
+	must(t, os.Mkdir(dead, 0o700))
+	socket, err := net.Listen("unix", filepath.Join(dead, "plugin1"))
+	must(t, err)
+	socket.(*net.UnixListener).SetUnlinkOnClose(false)
+	must(t, socket.Close())
+	must(t, os.WriteFile(filepath.Join(dead, programName), nil, 0o700))
+	somebodys := filepath.Join(base, folderPrefix+"data")
+	must(t, os.Mkdir(somebodys, 0o700))
+	must(t, os.WriteFile(filepath.Join(somebodys, "precious"), nil, 0o600))
 	kept := []string{
+		filepath.Join(somebodys, "precious"),
 		filepath.Join(base, "other"),
 		filepath.Join(base, folderPrefix+"file"),
 		filepath.Join(base, folderPrefix+"link"),
 	}
-	must(t, os.Mkdir(kept[0], 0o700))
-	must(t, os.WriteFile(kept[1], nil, 0o600))
-	must(t, os.Symlink(outside, kept[2]))
+	must(t, os.Mkdir(kept[1], 0o700))
+	must(t, os.WriteFile(kept[2], nil, 0o600))
+	must(t, os.Symlink(outside, kept[3]))
 
 	f, err := newFolder()
 	if err != nil {

@@ -45,7 +45,7 @@ func verifyFile(file *os.File, want []byte, folder string) (runnable, error) {
 
 // copyVerified sums what it copies, so that the copy is what was checked.
 func copyVerified(file *os.File, want []byte, folder string) (runnable, error) {
-	path := filepath.Join(folder, "driver")
+	path := filepath.Join(folder, programName)
 	to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o700)
 	if err != nil {
 		return runnable{}, fmt.Errorf("copy the program: %w", err)
