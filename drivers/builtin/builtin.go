@@ -1,0 +1,28 @@
+// Package builtin links the built-in drivers into a program. A blank import is
+// enough:
+//
+//	import _ "github.com/cachewright/cachewright/drivers/builtin"
+//
+// When the program opens a store of a built-in driver, it starts its own
+// executable once more, and that process becomes the driver while this package
+// is initialised: main does not run there. What the program's own init
+// functions do before that, they do in the driver's process too; a program
+// where that matters calls Main first thing and keeps init free of side
+// effects, or runs the driver as a command of its own.
+package builtin
+
+import (
+	"github.com/cachewright/cachewright/drivers/file"
+	"github.com/cachewright/cachewright/drivers/memory"
+	"github.com/cachewright/cachewright/internal/builtin"
+)
+
+func init() {
+	builtin.Register(file.Driver)
+	builtin.Register(memory.Driver)
+	builtin.Serve()
+}
+
+// Main says in main what the import does: a process that was started as a
+// driver never gets past it. In any other it does nothing.
+func Main() { builtin.Serve() }
