@@ -106,7 +106,7 @@ func (in *instance) clientConfig() *plugin.ClientConfig {
 		SkipHostEnv:      true,
 		TLSConfig:        in.identity.config,
 		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: in.folder.path},
-		StartTimeout:     in.spec.startTimeout(),
+		StartTimeout:     time.Hour, // the context of the start ends sooner
 		Logger:           hclog.New(&hclog.LoggerOptions{Level: hclog.Off}),
 		SyncStdout:       &lineWriter{line: in.process.output.noise},
 		SyncStderr:       &lineWriter{line: in.process.output.stderr},

@@ -104,9 +104,9 @@ func (p *process) run(pipes *pipes, started chan<- error) {
 	started <- nil
 
 	p.wait(cmd)
-	_ = pipes.lifeline.Close() // nobody reads it any more
-	_ = p.announce.Close()     // never fails
 	close(p.exited)
+	_ = p.announce.Close()     // never fails; whoever sees it sees exited
+	_ = pipes.lifeline.Close() // nobody reads it any more
 	pipes.hurry(time.Now().Add(outputGrace))
 	readers.Wait()
 	pipes.closeHost()
@@ -196,8 +196,8 @@ func (p *process) abandon() { p.finish(phaseFresh) }
 // finish ends a process that never ran.
 func (p *process) finish(from phase) {
 	if p.advance(from, phaseEnded) {
-		_ = p.announce.Close() // never fails
 		close(p.exited)
+		_ = p.announce.Close() // never fails
 		close(p.done)
 	}
 }
