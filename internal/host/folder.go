@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/gofrs/flock"
@@ -139,17 +140,25 @@ func sweepOne(path string) {
 // is in it.
 func removeRemains(path string) {
 	entries, err := os.ReadDir(path)
-	if err != nil {
+	if err != nil || slices.ContainsFunc(entries, isForeign) {
 		return
 	}
 	for _, entry := range entries {
-		socket := entry.Type()&os.ModeSocket != 0
-		if !socket && !(entry.Type().IsRegular() && entry.Name() == programName) {
-			return
-		}
-	}
-	for _, entry := range entries {
-		_ = os.Remove(filepath.Join(path, entry.Name()))
+		_ = os.Remove(filepath.Join(path, entry.Name())) // a folder only while it is empty
 	}
 	_ = os.Remove(path)
+}
+
+// isForeign reports whether a host would not have left this: it leaves sockets,
+// a copy of a program, and the empty folder that go-plugin makes.
+func isForeign(entry os.DirEntry) bool {
+	switch {
+	case entry.Type()&os.ModeSocket != 0:
+		return false
+	case entry.Type().IsRegular():
+		return entry.Name() != programName
+	case entry.IsDir():
+		return !strings.HasPrefix(entry.Name(), "plugin-dir")
+	}
+	return true
 }

@@ -50,6 +50,7 @@ func TestFoldersOfDeadHostsAreSweptAndNothingElse(t *testing.T) {
 	socket.(*net.UnixListener).SetUnlinkOnClose(false)
 	must(t, socket.Close())
 	must(t, os.WriteFile(filepath.Join(dead, programName), nil, 0o700))
+	must(t, os.Mkdir(filepath.Join(dead, "plugin-dir123"), 0o700))
 	somebodys := filepath.Join(base, folderPrefix+"data")
 	must(t, os.Mkdir(somebodys, 0o700))
 	must(t, os.WriteFile(filepath.Join(somebodys, "precious"), nil, 0o600))

@@ -187,3 +187,23 @@ func TestAProgramWithoutBuiltInsNamesTheImport(t *testing.T) {
 		t.Errorf("the error is %q", host.report)
 	}
 }
+
+func TestWhatADeadHostLeavesIsSweptByTheNext(t *testing.T) {
+	t.Parallel()
+	base := shortTempDir(t)
+	dead := startHost(t, "host", "XDG_RUNTIME_DIR="+base)
+	must(t, dead.Process.Kill())
+	dead.Wait()
+	eventually(t, "the driver is gone", func() bool { return !alive(dead.driverPID(t)) })
+	if left := entries(t, base); len(left) != 1 {
+		t.Fatalf("the dead host left %q", left)
+	}
+	next := startHost(t, "host", "XDG_RUNTIME_DIR="+base)
+	next.stdin.Close()
+	if err := next.Wait(); err != nil {
+		t.Error(err)
+	}
+	if left := entries(t, base); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+}

@@ -116,8 +116,11 @@ func (in *instance) clientConfig() *plugin.ClientConfig {
 
 // runner gives go-plugin the process, and the process what go-plugin adds to
 // the environment. The socket goes into the private folder itself, for the sake
-// of a short path.
-func (in *instance) runner(_ hclog.Logger, template *exec.Cmd, _ string) (runner.Runner, error) {
+// of a short path, and not into the one that go-plugin has made in there.
+func (in *instance) runner(_ hclog.Logger, template *exec.Cmd, unused string) (runner.Runner, error) {
+	if err := os.Remove(unused); err != nil {
+		return nil, err
+	}
 	for _, variable := range template.Env {
 		if !strings.HasPrefix(variable, plugin.EnvUnixSocketDir+"=") {
 			in.process.env = append(in.process.env, variable)
