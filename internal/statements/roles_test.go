@@ -1,0 +1,83 @@
+package statements
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	cache "github.com/cachewright/cachewright/core"
+)
+
+// roles are what other hosts can do for a test.
+var roles = map[string]role{
+	"holder":  holder,
+	"counter": counter,
+	"writer":  writer,
+}
+
+// holder enters the default store's lock "k" and stays until it is told.
+func holder(p *part) error {
+	m, err := p.open()
+	if err != nil {
+		return err
+	}
+	defer m.Close(p.ctx)
+	return m.Lock("k").Do(p.ctx, func(context.Context) error {
+		p.say("inside")
+		p.hear()
+		return nil
+	})
+}
+
+// counter increments "n" a thousand times under the lock "k", once everybody
+// is inside.
+func counter(p *part) error {
+	m, err := p.open()
+	if err != nil {
+		return err
+	}
+	defer m.Close(p.ctx)
+	err = m.Lock("k").Do(p.ctx, func(ctx context.Context) error {
+		p.say("inside")
+		p.hear()
+		for range 1000 {
+			if _, err := m.Increment(ctx, "n", 1); err != nil {
+				return err
+			}
+		}
+		return getThenSet(ctx, p, m)
+	})
+	p.say(fmt.Sprint(err))
+	return err
+}
+
+// getThenSet reads, lets everybody else read, and writes.
+func getThenSet(ctx context.Context, p *part, m *cache.CacheManager) error {
+	n, _, err := cache.Of[int](m).Get(ctx, "unsafe")
+	if err != nil {
+		return err
+	}
+	p.say("read " + strconv.Itoa(n))
+	p.hear()
+	return m.Set(ctx, "unsafe", n+1, cache.Forever)
+}
+
+// writer sets, deletes and clears without any lock.
+func writer(p *part) error {
+	m, err := p.open()
+	if err != nil {
+		return err
+	}
+	defer m.Close(p.ctx)
+	if err := m.Set(p.ctx, "guarded", "another's", cache.Forever); err != nil {
+		return err
+	}
+	if _, err := m.Delete(p.ctx, "guarded"); err != nil {
+		return err
+	}
+	if err := m.Clear(p.ctx); err != nil {
+		return err
+	}
+	p.say("written")
+	return nil
+}
