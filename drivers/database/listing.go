@@ -1,0 +1,89 @@
+package database
+
+import (
+	"context"
+	"time"
+	"unicode/utf8"
+
+	"github.com/cachewright/cachewright/sdk"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+// clearPage is how many entries one page of Clear removes.
+const clearPage = 2_000
+
+// Keys implements sdk.Lister, in the order of the keys. A cursor is the last
+// key of the page before.
+func (s *store) Keys(ctx context.Context, prefix string, cursor []byte, limit int) (keys []string, next []byte, err error) {
+	limit = max(limit, 1)
+	err = s.do(ctx, reads, func(conn *pgx.Conn) error {
+		rows, err := conn.Query(ctx, s.sql.keys, string(cursor), prefix, behind(prefix), limit)
+		if err != nil {
+			return err
+		}
+		keys, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		return err
+	})
+	if err != nil || len(keys) < limit {
+		return keys, nil, err
+	}
+	return keys, []byte(keys[len(keys)-1]), nil
+}
+
+// Clear implements sdk.Clearer, in the order of the keys.
+func (s *store) Clear(ctx context.Context, prefix string, cursor []byte) (next []byte, removed int, err error) {
+	var seen int
+	var last pgtype.Text
+	err = s.do(ctx, repeatable, func(conn *pgx.Conn) error {
+		return conn.QueryRow(ctx, s.sql.clear, string(cursor), prefix, behind(prefix), clearPage).Scan(&seen, &last, &removed)
+	})
+	if err != nil || seen < clearPage {
+		return nil, removed, err
+	}
+	return []byte(last.String), removed, nil
+}
+
+// behind is the smallest text that is greater than every key with the prefix;
+// NULL if there is none. Bytewise order is that of code points in UTF-8.
+func behind(prefix string) pgtype.Text {
+	for prefix != "" {
+		last, size := utf8.DecodeLastRuneInString(prefix)
+		prefix = prefix[:len(prefix)-size]
+		if last == utf8.MaxRune {
+			continue
+		}
+		if last++; last == surrogates {
+			last = afterSurrogates
+		}
+		return pgtype.Text{String: prefix + string(last), Valid: true}
+	}
+	return pgtype.Text{}
+}
+
+// Code points that are no characters, and have no UTF-8 form.
+const surrogates, afterSurrogates = 0xD800, 0xE000
+
+// TTL implements sdk.Inspector.
+func (s *store) TTL(ctx context.Context, key string) (ttl time.Duration, ok bool, err error) {
+	var left pgtype.Interval
+	err = s.do(ctx, reads, func(conn *pgx.Conn) error {
+		return found(conn.QueryRow(ctx, s.sql.ttl, key).Scan(&left), &ok)
+	})
+	if !ok || err != nil || !left.Valid {
+		return sdk.NoExpiry, ok && err == nil, err
+	}
+	return max(duration(left), time.Millisecond), true, nil
+}
+
+// Touch implements sdk.Inspector.
+func (s *store) Touch(ctx context.Context, key string, ttl time.Duration) (touched bool, err error) {
+	return s.exec(ctx, repeatable, s.sql.touch, key, lifetime(ttl))
+}
+
+// duration reads a difference of two times, rounded up to a millisecond. The
+// server counts its days apart.
+func duration(i pgtype.Interval) time.Duration {
+	d := time.Duration(i.Days)*24*time.Hour + time.Duration(i.Microseconds)*time.Microsecond
+	return (d + time.Millisecond - 1) / time.Millisecond * time.Millisecond
+}

@@ -1,0 +1,4 @@
+package database
+
+const tableStatsSQL = ``
+const lockStatsSQL = ``

@@ -1,0 +1,186 @@
+package database
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+// largest is the largest value that travels with others; a larger one would
+// hold them up.
+const largest = 32 << 10
+
+// lifetime is a TTL as the statements take it: NULL lives for ever.
+func lifetime(ttl time.Duration) pgtype.Interval {
+	return pgtype.Interval{Microseconds: micros(ttl), Valid: ttl != 0}
+}
+
+// micros rounds up to the server's resolution.
+func micros(d time.Duration) int64 {
+	n := d.Microseconds()
+	if time.Duration(n)*time.Microsecond < d {
+		n++
+	}
+	return n
+}
+
+// Get implements sdk.Store.
+func (s *store) Get(ctx context.Context, key string) (value []byte, ok bool, err error) {
+	c := &cargo{key: key}
+	if err := s.gets.carry(ctx, c); err != nil {
+		return nil, false, err
+	}
+	return c.value, c.ok, nil
+}
+
+// getTogether reads what the cargos ask for. Those that ask for one key share
+// its value.
+func (s *store) getTogether(ctx context.Context, conn *pgx.Conn, cargos []*cargo) error {
+	if len(cargos) == 1 {
+		c := cargos[0]
+		return found(conn.QueryRow(ctx, s.sql.get, c.key).Scan(&c.value), &c.ok)
+	}
+	slices.SortFunc(cargos, func(a, b *cargo) int { return strings.Compare(a.key, b.key) })
+	keys := make([]string, 0, len(cargos))
+	for i, c := range cargos {
+		c.value, c.ok = nil, false
+		if i == 0 || c.key != cargos[i-1].key {
+			keys = append(keys, c.key)
+		}
+	}
+	rows, err := conn.Query(ctx, s.sql.getTogether, keys)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var key string
+		var value []byte
+		if err := rows.Scan(&key, &value); err != nil {
+			return err
+		}
+		first, _ := slices.BinarySearchFunc(cargos, key, func(c *cargo, key string) int { return strings.Compare(c.key, key) })
+		for _, c := range cargos[first:] {
+			if c.key != key {
+				break
+			}
+			c.value, c.ok = value, true
+		}
+	}
+	return rows.Err()
+}
+
+// found turns the absence of a row into ok false.
+func found(err error, ok *bool) error {
+	if errors.Is(err, pgx.ErrNoRows) {
+		*ok = false
+		return nil
+	}
+	*ok = err == nil
+	return err
+}
+
+// Set implements sdk.Store.
+func (s *store) Set(ctx context.Context, key string, value []byte, ttl time.Duration) error {
+	if len(value) > largest {
+		_, err := s.exec(ctx, repeatable, s.sql.set, key, bytea(value), lifetime(ttl))
+		return err
+	}
+	// The caller may leave, and take the slice back, before it has been sent.
+	return s.sets.carry(ctx, &cargo{key: key, value: append([]byte{}, value...), ttl: ttl})
+}
+
+// setTogether stores what the cargos bring. Of those that bring one key, the
+// last to come counts: the others were overwritten at once.
+func (s *store) setTogether(ctx context.Context, conn *pgx.Conn, cargos []*cargo) error {
+	if len(cargos) == 1 {
+		c := cargos[0]
+		_, err := conn.Exec(ctx, s.sql.set, c.key, c.value, lifetime(c.ttl))
+		return err
+	}
+	slices.SortStableFunc(cargos, func(a, b *cargo) int { return strings.Compare(a.key, b.key) })
+	e := newColumns(len(cargos))
+	for i, c := range cargos {
+		if i+1 == len(cargos) || cargos[i+1].key != c.key {
+			e.add(c.key, c.value, c.ttl)
+		}
+	}
+	_, err := conn.Exec(ctx, s.sql.setTogether, e.keys, e.values, e.ttls)
+	return err
+}
+
+// Columns are entries as setTogether takes them.
+type columns struct {
+	keys   []string
+	values [][]byte
+	ttls   []pgtype.Interval
+}
+
+func newColumns(n int) *columns {
+	return &columns{make([]string, 0, n), make([][]byte, 0, n), make([]pgtype.Interval, 0, n)}
+}
+
+func (e *columns) add(key string, value []byte, ttl time.Duration) {
+	e.keys = append(e.keys, key)
+	e.values = append(e.values, bytea(value))
+	e.ttls = append(e.ttls, lifetime(ttl))
+}
+
+// bytea keeps an empty value from being NULL.
+func bytea(value []byte) []byte {
+	if value == nil {
+		return []byte{}
+	}
+	return value
+}
+
+// Delete implements sdk.Store.
+func (s *store) Delete(ctx context.Context, key string) (existed bool, err error) {
+	err = s.do(ctx, repeatable, func(conn *pgx.Conn) error {
+		var ok bool
+		existed = false
+		return found(conn.QueryRow(ctx, s.sql.delete, key).Scan(&existed), &ok)
+	})
+	return existed, err
+}
+
+// Add implements sdk.Adder.
+func (s *store) Add(ctx context.Context, key string, value []byte, ttl time.Duration) (added bool, err error) {
+	return s.exec(ctx, once, s.sql.add, key, bytea(value), lifetime(ttl))
+}
+
+// Replace implements sdk.Replacer.
+func (s *store) Replace(ctx context.Context, key string, value []byte, ttl time.Duration) (replaced bool, err error) {
+	return s.exec(ctx, once, s.sql.replace, key, bytea(value), lifetime(ttl))
+}
+
+// Pull implements sdk.Puller.
+func (s *store) Pull(ctx context.Context, key string) (value []byte, ok bool, err error) {
+	err = s.do(ctx, once, func(conn *pgx.Conn) error {
+		return found(conn.QueryRow(ctx, s.sql.pull, key).Scan(&value), &ok)
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	return value, ok, nil
+}
+
+// CompareDelete implements sdk.CompareDeleter.
+func (s *store) CompareDelete(ctx context.Context, key string, value []byte) (deleted bool, err error) {
+	return s.exec(ctx, repeatable, s.sql.compare, key, bytea(value))
+}
+
+// exec runs a statement that changes one row or none, and reports which.
+func (s *store) exec(ctx context.Context, e effect, sql string, args ...any) (changed bool, err error) {
+	err = s.do(ctx, e, func(conn *pgx.Conn) error {
+		tag, err := conn.Exec(ctx, sql, args...)
+		changed = tag.RowsAffected() > 0
+		return err
+	})
+	return changed && err == nil, err
+}
