@@ -13,6 +13,7 @@ import (
 	"time"
 
 	cache "github.com/cachewright/cachewright/core"
+	"github.com/cachewright/cachewright/sdk"
 )
 
 var errBlock = errors.New("the block's own error")
@@ -337,4 +338,55 @@ func TestCloseIsBoundedByItsContext(t *testing.T) {
 		}
 		_ = leave()
 	})
+}
+
+func TestS13OnlyDoTakesAndGivesBack(t *testing.T) {
+	for _, strategy := range []string{sdk.StrategyLease, sdk.StrategyExclusive} {
+		f := with(strategy)
+		r := f.repository(t)
+		if err := r.Lock("k").Do(t.Context(), nothing); err != nil {
+			t.Fatal(err)
+		}
+		if calls := f.seen(); times(calls, "acquire") != 1 || times(calls, "release") != 1 {
+			t.Errorf("%s: one Do made %v", strategy, calls)
+		}
+	}
+	for _, public := range []reflect.Type{reflect.TypeFor[*cache.CacheManager](), reflect.TypeFor[*cache.CacheRepository](), reflect.TypeFor[*cache.CacheLock](), reflect.TypeFor[*cache.LockBackend]()} {
+		for i := range public.NumMethod() {
+			name := strings.ToLower(public.Method(i).Name)
+			for _, word := range []string{"acquire", "release", "renew", "owner", "force"} {
+				if strings.Contains(name, word) {
+					t.Errorf("%s has %s", public, public.Method(i).Name)
+				}
+			}
+		}
+	}
+}
+
+func TestS15TheBlockBeginsWhenEntryIsOver(t *testing.T) {
+	for strategy, op := range map[string]string{sdk.StrategyLease: "acquire", sdk.StrategyExclusive: "acquire", sdk.StrategyRedlock: "add"} {
+		synctest.Test(t, func(t *testing.T) {
+			f := with(strategy)
+			r := f.repository(t)
+			enter := make(chan struct{})
+			f.before = func(called, _ string) {
+				if called == op {
+					<-enter
+				}
+			}
+			ran := make(chan struct{}, 2)
+			done := make(chan error)
+			go func() {
+				done <- r.Lock("k").Do(t.Context(), func(context.Context) error { ran <- struct{}{}; return nil })
+			}()
+			synctest.Wait()
+			if len(ran) > 0 {
+				t.Errorf("%s: the block ran before entry was over", strategy)
+			}
+			close(enter)
+			if err := <-done; err != nil || len(ran) != 1 {
+				t.Errorf("%s: the block ran %d times, %v", strategy, len(ran), err)
+			}
+		})
+	}
 }

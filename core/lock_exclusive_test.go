@@ -257,35 +257,29 @@ func TestDoManyEntersInOrderAllOrNone(t *testing.T) {
 }
 
 func TestS85RememberLockedMakesExactlyTheseCalls(t *testing.T) {
-	f := newFake()
-	r := f.repository(t)
-	resolve := constant("built")
-	for name, c := range map[string]struct {
-		prepare func()
-		want    []string
-	}{
-		"hit":  {func() { f.plant("k", `"there"`) }, []string{"get k"}},
-		"miss": {func() { delete(f.entries, "k") }, []string{"get k", "get k", "set k"}},
-		"stored meanwhile": {func() {
-			delete(f.entries, "k")
-			leave := hold(t, r.Lock("k"))
-			f.before = func(op, _ string) {
-				if op == "get" { // the first look is over: store, and let the second one come
-					f.before = nil
-					go func() { f.plant("k", `"another's"`); _ = leave() }()
-				}
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		r := f.repository(t)
+		remember := func(name, want string, calls ...string) {
+			f.seen()
+			v, err := cache.RememberLocked(t.Context(), r, "k", time.Minute, constant("built"))
+			if got := f.seen(); err != nil || string(v.Bytes()) != want || !slices.Equal(got, calls) {
+				t.Errorf("%s: %s, %v by %v; want %s by %v", name, v.Bytes(), err, got, want, calls)
 			}
-		}, []string{"get k", "get k"}},
-	} {
-		c.prepare()
-		f.seen()
-		if _, err := cache.RememberLocked(t.Context(), r, "k", time.Minute, resolve); err != nil {
-			t.Fatal(err)
 		}
-		if calls := f.seen(); !slices.Equal(calls, c.want) {
-			t.Errorf("%s: %v, want %v", name, calls, c.want)
-		}
-	}
+		f.plant("k", `"there"`)
+		remember("a hit", `"there"`, "get k")
+		delete(f.entries, "k")
+		remember("a miss", `"built"`, "get k", "get k", "set k")
+		delete(f.entries, "k")
+		leave := hold(t, r.Lock("k"))
+		go func() {
+			synctest.Wait() // the first look is over, and the lock waited for
+			f.plant("k", `"another's"`)
+			_ = leave()
+		}()
+		remember("stored meanwhile", `"another's"`, "get k", "get k")
+	})
 }
 
 func TestRememberLockedNeedsALocker(t *testing.T) {

@@ -30,4 +30,6 @@ func main() {
 	}
 }
 
-func build(context.Context) (string, error) { return "built at " + time.Now().Format(time.TimeOnly), nil }
+func build(context.Context) (string, error) {
+	return "built at " + time.Now().Format(time.TimeOnly), nil
+}
