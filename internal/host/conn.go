@@ -94,11 +94,12 @@ func (c conn) open(ctx context.Context, name string, options map[string]any, pro
 
 // An effect says whether a call changes something, which decides what its
 // failure means.
-type effect bool
+type effect int
 
 const (
-	reads  effect = false
-	writes effect = true
+	reads  effect = iota
+	writes        // changes something
+	takes         // changes something, and the answer is the only copy of what was there
 )
 
 // call makes one call. ctx bounds it; the driver bounds a call whose context

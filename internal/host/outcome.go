@@ -47,6 +47,8 @@ func (o *outcome) failure(ctx context.Context, err error) error {
 	switch st.Code() {
 	case codes.Unavailable, codes.Canceled: // the latter is how gRPC says that the connection was closed
 		return &transportError{sent: o.sent(), effect: o.effect, err: err}
+	case codes.ResourceExhausted: // the request is too large, or else the answer
+		return o.unknown(o.effect == takes, wire.FromStatus(st.Code(), st.Message()))
 	default:
 		return o.unknown(!refusal(st.Code()), wire.FromStatus(st.Code(), st.Message()))
 	}
@@ -69,7 +71,7 @@ func (o *outcome) driverError(names, message string) error {
 // unknown adds wire.ErrMaybeApplied to err where the call changes something and
 // possible says that the driver may have done so.
 func (o *outcome) unknown(possible bool, err error) error {
-	if o.effect == writes && possible {
+	if o.effect != reads && possible {
 		return fmt.Errorf("%w: %w", wire.ErrMaybeApplied, err)
 	}
 	return err
@@ -80,8 +82,7 @@ func (o *outcome) unknown(possible bool, err error) error {
 func refusal(code codes.Code) bool {
 	switch code {
 	case codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.PermissionDenied,
-		codes.ResourceExhausted, codes.FailedPrecondition, codes.OutOfRange,
-		codes.Unimplemented, codes.Unauthenticated:
+		codes.FailedPrecondition, codes.OutOfRange, codes.Unimplemented, codes.Unauthenticated:
 		return true
 	}
 	return false
@@ -112,4 +113,4 @@ func (e *transportError) Is(target error) bool {
 	return target == wire.ErrDriverUnavailable || target == wire.ErrUnavailable
 }
 
-func (e *transportError) maybeApplied() bool { return e.sent && e.effect == writes }
+func (e *transportError) maybeApplied() bool { return e.sent && e.effect != reads }

@@ -94,7 +94,7 @@ func (b batch[T]) run(ctx context.Context, items []T) error {
 	items, failed := b.admit(items)
 	for first := true; len(items) > 0; first = false {
 		n := fitting(items, b.size)
-		failures, err := b.send(items[:n])
+		failures, err := b.sendSome(items[:n])
 		switch {
 		case err != nil && first && len(failed) == 0:
 			return err
@@ -132,11 +132,22 @@ func (b batch[T]) fail(failed []sdk.KeyError, items []T, err error) []sdk.KeyErr
 	return failed
 }
 
+// sendSome sends one message. A driver that reports a failure of no item says
+// nothing about the others either.
+func (b batch[T]) sendSome(items []T) ([]*driverpb.Failure, error) {
+	failures, err := b.send(items)
+	for _, f := range failures {
+		if err == nil && int64(f.Index) >= int64(len(items)) {
+			err = fmt.Errorf("%w: %w: sent %d keys, the driver reports a failure of number %d",
+				wire.ErrMaybeApplied, wire.ErrInternal, len(items), f.Index)
+		}
+	}
+	return failures, err
+}
+
 func (b batch[T]) collect(failed []sdk.KeyError, items []T, failures []*driverpb.Failure) []sdk.KeyError {
 	for _, f := range failures {
-		if int64(f.Index) < int64(len(items)) {
-			failed = append(failed, sdk.KeyError{Key: b.key(items[f.Index]), Err: failureFrom(f)})
-		}
+		failed = append(failed, sdk.KeyError{Key: b.key(items[f.Index]), Err: failureFrom(f)})
 	}
 	return failed
 }

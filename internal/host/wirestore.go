@@ -58,14 +58,8 @@ func (s *wireStore) Replace(ctx context.Context, key string, value []byte, ttl t
 	return s.put(ctx, driverpb.Driver_Replace_FullMethodName, key, value, ttl)
 }
 
-// Pull removes what it returns. An answer that is too large to be received is
-// therefore lost, and the error says so.
 func (s *wireStore) Pull(ctx context.Context, key string) (value []byte, ok bool, err error) {
-	value, ok, err = s.value(ctx, writes, driverpb.Driver_Pull_FullMethodName, key)
-	if errors.Is(err, wire.ErrTooLarge) && !errors.Is(err, wire.ErrMaybeApplied) {
-		err = fmt.Errorf("%w: %w", wire.ErrMaybeApplied, err)
-	}
-	return value, ok, err
+	return s.value(ctx, takes, driverpb.Driver_Pull_FullMethodName, key)
 }
 
 func (s *wireStore) Increment(ctx context.Context, key string, delta int64, initialTTL time.Duration) (int64, error) {
