@@ -85,7 +85,7 @@ func (a *app) root() *cobra.Command {
 		Short:         "Read, write and watch the stores of a Cachewright configuration",
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args:          noSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return usagef("a command is missing; cachewright --help lists them")
 		},
@@ -109,6 +109,18 @@ func (a *app) root() *cobra.Command {
 		cmd.Args = usageArgs(cmd.Args)
 	}
 	return root
+}
+
+// noSuchCommand names the commands that may have been meant.
+func noSuchCommand(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	root.SuggestionsMinimumDistance = 2
+	if near := root.SuggestionsFor(args[0]); len(near) > 0 {
+		return usagef("there is no command %q; did you mean %s?", args[0], strings.Join(near, ", "))
+	}
+	return usagef("there is no command %q; cachewright --help lists them", args[0])
 }
 
 // flagError says what to do about a value that was taken for a flag.
