@@ -55,6 +55,7 @@ var rules = []rule{
 	{of: "cmd/...", may: []string{"cmd/...", "core", "drivers/builtin", "internal/...", "sdk", "sdk/drivertest"}},
 	{of: "internal/demo", may: []string{"core", "drivers/builtin"}},
 	{of: "examples/...", may: []string{"cachetest", "core", "drivers/builtin", "examples/...", "sdk"}},
+	{of: "docs/...", tests: []string{"core", "drivers/...", "internal/...", "sdk"}},
 	{of: "cachetest/...", may: []string{"cachetest/...", "core", "internal/inproc", "sdk"}},
 	{of: "internal/...", may: []string{"core", "drivers/builtin", "internal/wire/...", "sdk", "sdk/drivertest"}},
 }
