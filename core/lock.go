@@ -13,26 +13,39 @@ import (
 const releaseTimeout = 10 * time.Second
 
 // A LockOption changes one lock.
-type LockOption func(*lock.Timing)
+type LockOption func(*lockOptions)
+
+type lockOptions struct {
+	timing   lock.Timing
+	strategy string // "": the store's
+}
 
 // LockTimeout is the single control of the strategies local, lease and
 // redlock: what it limits depends on the strategy, see docs/locks.md. Under
 // exclusive it is LockWait. 0 is one attempt where the strategy has such a
 // thing; negative is ErrInvalidLockOption.
 func LockTimeout(d time.Duration) LockOption {
-	return func(t *lock.Timing) { t.Timeout = &d }
+	return func(o *lockOptions) { o.timing.Timeout = &d }
 }
 
 // LockWait limits the wait under exclusive. Other strategies refuse it with
 // ErrInvalidLockOption.
 func LockWait(d time.Duration) LockOption {
-	return func(t *lock.Timing) { t.Wait = &d }
+	return func(o *lockOptions) { o.timing.Wait = &d }
 }
 
 // LockLease is how long a holder under exclusive stays one without renewal.
 // Other strategies refuse it with ErrInvalidLockOption.
 func LockLease(d time.Duration) LockOption {
-	return func(t *lock.Timing) { t.Lease = &d }
+	return func(o *lockOptions) { o.timing.Lease = &d }
+}
+
+// LockStrategy takes the lock under another strategy than the store's: local,
+// redlock, lease or exclusive. A key locked under two strategies is two locks,
+// so all who share a lock have to agree. The timing of the store's lock block
+// does not apply.
+func LockStrategy(name string) LockOption {
+	return func(o *lockOptions) { o.strategy = name }
 }
 
 // A LockBackend is what locks of one store are made from. It has nothing to
@@ -48,7 +61,7 @@ type CacheLock struct {
 	backend *LockBackend
 	key     string // as it is named in errors
 	prefix  string // the store's, or "" where the caller brought the physical key
-	timing  lock.Timing
+	options lockOptions
 }
 
 // NewCacheLock builds a lock on the physical key itself: it adds no prefix.
@@ -56,7 +69,7 @@ type CacheLock struct {
 func NewCacheLock(backend *LockBackend, key string, opts ...LockOption) *CacheLock {
 	l := &CacheLock{backend: backend, key: key}
 	for _, opt := range opts {
-		opt(&l.timing)
+		opt(&l.options)
 	}
 	return l
 }
@@ -138,7 +151,7 @@ func (l *CacheLock) do(ctx context.Context, fn func(context.Context) error) (err
 // enter checks everything that can be checked, then lets the strategy in.
 func (l *CacheLock) enter(ctx context.Context, physical string) (*heldLock, error) {
 	s := l.backend.store
-	timing := l.timingOver(s.timing)
+	timing := l.timing()
 	if err := errors.Join(timing.Refuse(), ctx.Err()); err != nil {
 		return nil, err
 	}
@@ -146,7 +159,7 @@ func (l *CacheLock) enter(ctx context.Context, physical string) (*heldLock, erro
 	if err != nil {
 		return nil, err
 	}
-	name := s.strategy(opened)
+	name := l.strategy(opened)
 	strategy, err := lock.Of(name, opened.locks)
 	if err != nil {
 		return nil, err
@@ -179,10 +192,22 @@ func (l *CacheLock) leave(ctx context.Context, held *heldLock) error {
 	return nil
 }
 
-// timingOver puts the lock's own options over the store's. Any option replaces
-// the store's timeout and wait together, since both limit the wait.
-func (l *CacheLock) timingOver(store lock.Timing) lock.Timing {
-	t := l.timing
+// strategy is the lock's own, else the store's, else what the driver announced.
+func (l *CacheLock) strategy(o *openedStore) string {
+	if l.options.strategy != "" {
+		return l.options.strategy
+	}
+	return l.backend.store.strategy(o)
+}
+
+// timing puts the lock's own options over the store's. Timeout and wait replace
+// each other, since both limit the wait.
+func (l *CacheLock) timing() lock.Timing {
+	t := l.options.timing
+	if l.options.strategy != "" {
+		return t
+	}
+	store := l.backend.store.timing
 	if t.Timeout == nil && t.Wait == nil {
 		t.Timeout, t.Wait = store.Timeout, store.Wait
 	}

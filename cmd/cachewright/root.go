@@ -50,6 +50,10 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root := a.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	var ended exit
+	if errors.As(err, &ended) && ended.err == nil {
+		return ended.code
+	}
 	if err != nil && !errors.Is(err, errNo) {
 		fmt.Fprintln(stderr, "cachewright:", strings.TrimPrefix(err.Error(), "cache: "))
 	}
@@ -58,9 +62,12 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 
 func exitCode(err error) int {
 	var usage usageError
+	var ended exit
 	switch {
 	case err == nil:
 		return exitYes
+	case errors.As(err, &ended):
+		return ended.code
 	case errors.Is(err, errNo):
 		return exitNo
 	case errors.As(err, &usage), isUsage(err):
@@ -71,7 +78,7 @@ func exitCode(err error) int {
 
 // isUsage tells errors that only other arguments or another configuration mend.
 func isUsage(err error) bool {
-	for _, target := range []error{cache.ErrInvalidConfig, cache.ErrInvalidOptions, cache.ErrUnknownStore, cache.ErrInvalidKey, cache.ErrInvalidTTL} {
+	for _, target := range []error{cache.ErrInvalidConfig, cache.ErrInvalidOptions, cache.ErrUnknownStore, cache.ErrInvalidKey, cache.ErrInvalidTTL, cache.ErrInvalidLockOption} {
 		if errors.Is(err, target) {
 			return true
 		}
@@ -103,7 +110,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(
 		a.get(), a.set(), a.add(), a.replace(), a.has(), a.delete(), a.pull(),
 		a.incr(), a.decr(), a.getMany(), a.clear(), a.keys(), a.ttl(), a.touch(),
-		a.stores(), a.drivers(), a.doctor(), a.demo(), a.version(),
+		a.lock(), a.stores(), a.drivers(), a.doctor(), a.demo(), a.version(),
 	)
 	for _, cmd := range root.Commands() {
 		cmd.Args = usageArgs(cmd.Args)
