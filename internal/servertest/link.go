@@ -19,6 +19,8 @@ type link struct {
 	once   sync.Once
 	closed chan struct{}
 
+	sending sync.Mutex // held while a request goes out: no cut comes in between
+
 	mu      sync.Mutex
 	armed   *Trap
 	passed  int  // bytes of the reply that armed is after
@@ -94,6 +96,8 @@ func (l *link) request(c chunk) bool {
 	if !ok {
 		return false
 	}
+	l.sending.Lock()
+	defer l.sending.Unlock()
 	if trap := l.scent.trap(c.data, w.traps); trap != nil {
 		l.arm(trap)
 	}
@@ -169,6 +173,8 @@ func (l *link) cut(trap *Trap, data []byte, bandwidth int) bool {
 	}
 	if cutting {
 		trap.spring()
+		l.sending.Lock()
+		defer l.sending.Unlock()
 		l.server.(halfCloser).CloseWrite()
 		l.server.SetReadDeadline(time.Now().Add(drainLimit))
 	}

@@ -1,6 +1,7 @@
 package servertest
 
 import (
+	"crypto/tls"
 	"fmt"
 	"os/exec"
 	"os/user"
@@ -17,6 +18,9 @@ type MemcachedOptions struct {
 	Args []string
 	// Unix has it listen on Socket instead of Addr: it can't do both.
 	Unix bool
+	// TLS has it speak TLS only; "-o", "ssl_verify_mode=2" in Args has it ask
+	// clients for a certificate.
+	TLS *Certificates
 }
 
 // Memcached is a memcached process.
@@ -39,16 +43,22 @@ func StartMemcached(t testing.TB, options MemcachedOptions) *Memcached {
 	} else {
 		args = append(args, "-l", "127.0.0.1", "-p", strconv.Itoa(s.Port()))
 	}
+	var client *tls.Config
+	if files := options.TLS; files != nil {
+		client = files.Client()
+		args = append(args, "-Z", "-o", fmt.Sprintf("ssl_chain_cert=%s,ssl_key=%s,ssl_ca_cert=%s",
+			files.ServerCert, files.ServerKey, files.CA))
+	}
 	args = append(args, options.Args...)
 	s.quit = syscall.SIGKILL // there is nothing to save, and SIGTERM takes it a second
 	s.command = func() *exec.Cmd { return exec.Command(path, args...) }
-	s.ready = func(int) error { return memcachedServes(network, address) }
+	s.ready = func(int) error { return memcachedServes(network, address, client) }
 	s.Start(t)
 	return &Memcached{s}
 }
 
-func memcachedServes(network, address string) error {
-	answer, err := ask(network, address, "version")
+func memcachedServes(network, address string, client *tls.Config) error {
+	answer, err := ask(network, address, client, "version")
 	if err == nil && !strings.HasPrefix(answer, "VERSION ") {
 		err = fmt.Errorf("version is answered by %q", answer)
 	}

@@ -19,6 +19,9 @@ import (
 // wait for the disk (fsync is off): what was committed survives Kill, but not
 // the machine's end.
 type PostgresOptions struct {
+	// TLS has Addr speak TLS too, and verify clients that show a certificate;
+	// Access says who has to.
+	TLS *Certificates
 	// Settings are lines of postgresql.conf: "max_connections = 20".
 	Settings []string
 	// Access replaces pg_hba.conf: "host all all 127.0.0.1/32 scram-sha-256".
@@ -119,16 +122,37 @@ func createCluster(t testing.TB, template, data string, s *Server, options Postg
 		t.Fatalf("servertest: %v", err)
 	}
 	// The file that initdb wrote is all comments and defaults.
-	write(t, filepath.Join(data, "postgresql.conf"), append([]string{
+	settings := []string{
 		"listen_addresses = '127.0.0.1'",
 		fmt.Sprintf("port = %d", s.Port()),
 		fmt.Sprintf("unix_socket_directories = '%s'", s.dir),
 		"fsync = off",
 		"timezone = 'UTC'",
-	}, options.Settings...))
+	}
+	if options.TLS != nil {
+		settings = append(settings, postgresTLS(t, data, options.TLS)...)
+	}
+	write(t, filepath.Join(data, "postgresql.conf"), append(settings, options.Settings...))
 	if options.Access != nil {
 		write(t, filepath.Join(data, "pg_hba.conf"), options.Access)
 	}
+}
+
+// postgresTLS copies the files: a server wants its key to be its own.
+func postgresTLS(t testing.TB, data string, files *Certificates) []string {
+	t.Helper()
+	settings := []string{"ssl = on"}
+	for setting, from := range map[string]string{
+		"ssl_ca_file": files.CA, "ssl_cert_file": files.ServerCert, "ssl_key_file": files.ServerKey,
+	} {
+		text, err := os.ReadFile(from)
+		if err != nil {
+			t.Fatalf("servertest: %v", err)
+		}
+		write(t, filepath.Join(data, filepath.Base(from)), []string{string(text)})
+		settings = append(settings, fmt.Sprintf("%s = '%s'", setting, filepath.Base(from)))
+	}
+	return settings
 }
 
 func postgresCommand(bin, data string, who account) *exec.Cmd {

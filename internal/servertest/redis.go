@@ -15,6 +15,9 @@ import (
 type RedisOptions struct {
 	// Password is asked for, if it is not empty.
 	Password string
+	// TLS has Addr speak TLS only, and ask clients for a certificate; the line
+	// "tls-auth-clients no" in Config does without. Socket never speaks it.
+	TLS *Certificates
 	// Config is further lines of redis.conf: "appendonly yes".
 	Config []string
 }
@@ -28,9 +31,23 @@ type Redis struct {
 // StartRedis starts a server and waits until it answers.
 func StartRedis(t testing.TB, options RedisOptions) *Redis {
 	t.Helper()
-	r := newRedis(t, takePort(t, false), options.Password, options.Config)
+	p, config := takePort(t, false), options.Config
+	if options.TLS != nil {
+		config = append(redisTLS(p, options.TLS), config...)
+	}
+	r := newRedis(t, p, options.Password, config)
 	r.Start(t)
 	return r
+}
+
+func redisTLS(p *port, files *Certificates) []string {
+	return []string{
+		"port 0",
+		fmt.Sprintf("tls-port %d", p.number),
+		fmt.Sprintf("tls-ca-cert-file %q", files.CA),
+		fmt.Sprintf("tls-cert-file %q", files.ServerCert),
+		fmt.Sprintf("tls-key-file %q", files.ServerKey),
+	}
 }
 
 func newRedis(t testing.TB, p *port, password string, config []string, args ...string) *Redis {
@@ -63,7 +80,7 @@ func (r *Redis) client() *redis.Client {
 
 // redisServes takes a refusal for want of a password as an answer.
 func redisServes(socket string) error {
-	answer, err := ask("unix", socket, "PING")
+	answer, err := ask("unix", socket, nil, "PING")
 	if err == nil && answer != "+PONG" && !strings.HasPrefix(answer, "-NOAUTH") {
 		err = fmt.Errorf("PING is answered by %q", answer)
 	}
