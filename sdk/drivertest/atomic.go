@@ -111,10 +111,10 @@ var atomicCases = []Case{
 		Run:   pullRace,
 	},
 	{
-		Name:  "atomic/pull-against-set",
-		Rule:  "While one caller stores and others pull, no value is received twice.",
-		Needs: []sdk.Capability{sdk.CanPull},
-		Run:   pullAgainstSet,
+		Name:  "atomic/pull-against-add",
+		Rule:  "While one caller adds and others pull, every value is received once: none twice, none lost.",
+		Needs: []sdk.Capability{sdk.CanPull, sdk.CanAdd},
+		Run:   pullAgainstAdd,
 	},
 	{
 		Name:  "atomic/compare-delete",
@@ -259,22 +259,26 @@ func pullRace(ctx context.Context, t T) {
 	}
 }
 
-func pullAgainstSet(ctx context.Context, t T) {
+func pullAgainstAdd(ctx context.Context, t T) {
 	c := on(ctx, t)
-	const values = 200
+	const values = 50
 	var received [values]atomic.Int64
-	var stored atomic.Bool
+	var left atomic.Int64
+	left.Store(values)
+	end := time.Now().Add(patience)
 	together(9, func(i int) {
-		if i == 0 {
-			defer stored.Store(true)
-			for n := range values {
-				if err := c.Set(ctx, c.key("k"), sdk.FormatInteger(int64(n)), sdk.NoExpiry); err != nil {
-					t.Errorf("Set: %v", err)
-				}
+		for n := 0; i == 0 && n < values && time.Now().Before(end); {
+			added, err := c.Add(ctx, c.key("k"), sdk.FormatInteger(int64(n)), sdk.NoExpiry)
+			if err != nil {
+				t.Errorf("Add: %v", err)
+				left.Store(0)
+				return
 			}
-			return
+			if added {
+				n++
+			}
 		}
-		for !stored.Load() {
+		for i > 0 && left.Load() > 0 && time.Now().Before(end) {
 			value, ok, err := c.Pull(ctx, c.key("k"))
 			if err != nil {
 				t.Errorf("Pull: %v", err)
@@ -282,11 +286,12 @@ func pullAgainstSet(ctx context.Context, t T) {
 			}
 			if n, isNumber := sdk.ParseInteger(value); ok && isNumber {
 				received[n].Add(1)
+				left.Add(-1)
 			}
 		}
 	})
 	for n := range received {
-		if times := received[n].Load(); times > 1 {
+		if times := received[n].Load(); times != 1 {
 			t.Errorf("value %d was received %d times", n, times)
 		}
 	}

@@ -10,7 +10,10 @@ import (
 )
 
 // patience bounds waits that only a broken store makes long.
-const patience = 30 * time.Second
+var patience = 30 * time.Second
+
+// slack is how much less than all may be left of a time that has just begun.
+const slack = 30 * time.Second
 
 // A check is a store as a case reads it: facts instead of return values. An
 // operation that fails ends the case, so only the goroutine that runs the case

@@ -51,6 +51,15 @@ var keyCases = []Case{
 		},
 	},
 	{
+		Name: "keys/longest-lock",
+		Rule: "The longest key has room for the 64 bytes that a lock strategy may append, and stays another key.",
+		Run: func(ctx context.Context, t T) {
+			c := on(ctx, t)
+			key := c.sized(c.Traits().MaxKey, "k")
+			c.distinct([]string{key, key + "-lock", key + "-Lock", key + strings.Repeat("x", 63) + "1", key + strings.Repeat("x", 63) + "2"})
+		},
+	},
+	{
 		Name: "keys/nested",
 		Rule: "A key that another extends is another key: a, a/b and a/b/c live side by side.",
 		Run: func(ctx context.Context, t T) {

@@ -271,7 +271,7 @@ func (l lease) race(other lease) {
 }
 
 // about tells whether left is what a moment later is left of whole.
-func about(left, whole time.Duration) bool { return left <= whole && left > whole-patience }
+func about(left, whole time.Duration) bool { return left <= whole && left > whole-slack }
 
 func leaseExpires(ctx context.Context, t T) {
 	on(ctx, t).eachStrategy(func(l lease) {

@@ -17,10 +17,15 @@ var leaseWaitCases = []Case{
 		Needs: waiting,
 		Run: func(ctx context.Context, t T) {
 			on(ctx, t).eachStrategy(func(l lease) {
-				l.waits(func() {})
-				l.acquires("holder")
-				l.releases("holder", true)
-				l.waits(func() {})
+				soon, cancel := context.WithTimeout(ctx, patience)
+				defer cancel()
+				for range 2 {
+					if err := l.WaitLease(soon, l.request("waiter", longLease)); err != nil {
+						t.Errorf("%s: a wait for a free lock: %v", l.strategy, err)
+					}
+					l.acquires("holder")
+					l.releases("holder", true)
+				}
 			})
 		},
 	},
@@ -126,13 +131,21 @@ func (l lease) waits(free func()) {
 
 // waitEnds waits until the wait ends with an error, which must be want.
 func (l lease) waitEnds(ctx context.Context, want error) {
-	for end := time.Now().Add(patience); time.Now().Before(end); {
-		if err := l.WaitLease(ctx, l.request("waiter", longLease)); err != nil {
-			if !errors.Is(err, want) {
-				l.t.Errorf("%s: the wait ended with %v; want %v", l.strategy, err, want)
+	ended := make(chan error, 1)
+	go func() {
+		for {
+			if err := l.WaitLease(ctx, l.request("waiter", longLease)); err != nil || ctx.Err() != nil {
+				ended <- err
+				return
 			}
-			return
 		}
+	}()
+	select {
+	case err := <-ended:
+		if !errors.Is(err, want) {
+			l.t.Errorf("%s: the wait ended with %v; want %v", l.strategy, err, want)
+		}
+	case <-time.After(patience):
+		l.t.Fatalf("%s: the wait has not ended with %v within %v", l.strategy, want, patience)
 	}
-	l.t.Errorf("%s: the wait has not ended with %v within %v", l.strategy, want, patience)
 }

@@ -35,44 +35,55 @@ func Run(t *testing.T, d sdk.Driver, config func(testing.TB) map[string]any) {
 }
 
 // run runs the case on a fresh store in process here.
-func (c Case) run(t testing.TB, here, there process, options map[string]any) {
-	ctx, cancel := context.WithTimeout(t.Context(), caseTimeout)
+func (c Case) run(out output, here, there process, options map[string]any) {
+	ctx, cancel := context.WithTimeout(out.Context(), caseTimeout)
 	defer cancel()
-	r := &reporter{TB: t, rule: c.Rule, here: here, there: there, options: options}
+	r := &reporter{output: out, rule: c.Rule, there: there, options: options}
 	r.unique = strings.ToLower(rand.Text()[:12])
 	if _, err := r.open(ctx, here); err != nil {
-		t.Fatalf("open a store: %v", err)
+		r.Fatalf("open a store: %v", err)
 	}
 	if why := c.Excuse(r.Store()); why != "" {
-		t.Skip(why)
+		out.Skip(why)
 	}
 	c.Run(ctx, r)
 }
 
+// An output is what a reporter needs of testing.TB.
+type output interface {
+	Helper()
+	Logf(format string, args ...any)
+	Errorf(format string, args ...any)
+	FailNow()
+	Skip(args ...any)
+	Cleanup(func())
+	Context() context.Context
+}
+
 // A reporter is the T of a test.
 type reporter struct {
-	testing.TB
+	output
 	rule    string
 	unique  string
 	options map[string]any
 	explain sync.Once
 
-	here, there process
+	there process
 
 	mu    sync.Mutex // guards below
 	store Store
 }
 
 func (r *reporter) Errorf(format string, args ...any) {
-	r.TB.Helper()
-	r.explain.Do(func() { r.TB.Logf("the rule: %s", r.rule) })
-	r.TB.Errorf(format, args...)
+	r.Helper()
+	r.explain.Do(func() { r.Logf("the rule: %s", r.rule) })
+	r.output.Errorf(format, args...)
 }
 
 func (r *reporter) Fatalf(format string, args ...any) {
-	r.TB.Helper()
+	r.Helper()
 	r.Errorf(format, args...)
-	r.TB.FailNow()
+	r.FailNow()
 }
 
 func (r *reporter) Unique() string { return r.unique }
@@ -112,11 +123,11 @@ func (r *reporter) openIn(ctx context.Context, p process) (Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.TB.Cleanup(func() {
+	r.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		if err := s.Close(ctx); err != nil {
-			r.TB.Errorf("close the store after the case: %v", err)
+			r.Errorf("close the store after the case: %v", err)
 		}
 	})
 	return s, nil

@@ -141,7 +141,7 @@ func (c check) lives(key string, ttl time.Duration) {
 		return
 	}
 	left, ok := c.ttl(key)
-	if !ok || left > ttl || left < ttl-patience {
+	if !ok || left > ttl || left < ttl-slack {
 		c.t.Errorf("TTL = %v, %t for an entry that was just given %v", left, ok, ttl)
 	}
 }
