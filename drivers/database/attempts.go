@@ -129,9 +129,18 @@ func isConflict(answer *pgconn.PgError) bool {
 	return false
 }
 
-func isReadOnly(err error) bool {
+func isReadOnly(err error) bool { return saidCode(err) == "25006" }
+
+// isLocked is for a lock that was waited for in vain.
+func isLocked(err error) bool { return saidCode(err) == "55P03" }
+
+// saidCode is the SQLSTATE that the server answered with.
+func saidCode(err error) string {
 	var answer *pgconn.PgError
-	return errors.As(err, &answer) && answer.Code == "25006"
+	if !errors.As(err, &answer) {
+		return ""
+	}
+	return answer.Code
 }
 
 func isConnect(err error) bool { return errors.Is(err, sdk.ErrUnavailable) }

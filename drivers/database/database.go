@@ -66,9 +66,9 @@ func open(_ context.Context, o options) (*store, error) {
 	s := &store{settings: set, sql: newStatements(set.table, set.locks), now: time.Now}
 	s.life, s.end = context.WithCancel(context.Background())
 	s.gate.open = s.prepare
-	s.gets = lane{store: s, effect: reads, width: 2, most: 128, serve: s.getTogether}
-	s.sets = lane{store: s, effect: repeatable, width: 2, most: 128, serve: s.setTogether}
-	s.calls = lane{store: s, effect: repeatable, width: 1, most: 128, serve: s.notifyTogether}
+	s.gets = lane{store: s, effect: reads, places: places(o), serve: s.getTogether}
+	s.sets = lane{store: s, effect: repeatable, places: places(o), serve: s.setTogether}
+	s.calls = lane{store: s, effect: repeatable, places: 1, serve: s.notifyTogether}
 	s.waits.store = s
 	if s.pool, err = pgxpool.NewWithConfig(s.life, set.pool); err != nil {
 		s.end()
@@ -76,6 +76,10 @@ func open(_ context.Context, o options) (*store, error) {
 	}
 	return s, nil
 }
+
+// places are a lane's: enough for a server to work on, and few enough that
+// those who wait become many.
+func places(o options) int { return min(4, o.MaxConnections) }
 
 // Traits are the store's.
 func (s *store) Traits() sdk.Traits {

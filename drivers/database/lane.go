@@ -12,25 +12,28 @@ import (
 // left: a connection that answers in time is kept.
 const farewell = time.Second
 
-// A lane carries operations of one kind. Those that come while others are
-// under way wait for a place, and all that wait travel together as one
-// statement. Callers may leave at any time: theirs is then carried no further,
-// or its answer is dropped.
+// A lane carries operations of one kind. It has a few places: who finds one
+// free runs its own statement at once. Those that come while all are taken
+// wait, and travel together as one statement when a place becomes free. They
+// may leave at any time: theirs is then carried no further, or its answer is
+// dropped.
 type lane struct {
 	store  *store
 	effect effect
-	width  int // statements at once
-	most   int // operations in one
+	places int // statements at once
 	// serve answers every cargo, which are in the order of their coming, or
 	// fails for all of them.
 	serve func(context.Context, *pgx.Conn, []*cargo) error
 
-	mu      sync.Mutex // guards below, and the fields of cargos and trips that say so
-	queue   []*cargo
-	running int
+	mu    sync.Mutex // guards below, and the fields of cargos and trips that say so
+	queue []*cargo
+	taken int // places
 }
 
-// A cargo is one operation in a lane.
+// mostTogether is how many operations travel as one statement at most.
+const mostTogether = 128
+
+// A cargo is one operation that waits or travels.
 type cargo struct {
 	key   string
 	value []byte // what to store, and what was found
@@ -49,15 +52,36 @@ type trip struct {
 	waiting int // callers that have not left
 	sent    bool
 	lost    bool // an attempt may have been applied
+	locked  bool // a row of it is, by somebody who keeps it
 	cancel  context.CancelFunc
 }
 
-// carry runs c's operation with others, and returns when it is done or ctx is.
-func (l *lane) carry(ctx context.Context, c *cargo) error {
-	if err := l.store.ready(ctx); err != nil {
-		return err
+// enter takes a place, for one statement of the caller's own. exit gives it
+// back. Nobody is overtaken: while anybody waits, no place is free.
+func (l *lane) enter() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.taken == l.places {
+		return false
 	}
-	c.done = make(chan struct{})
+	l.taken++
+	return true
+}
+
+// exit gives a place back, or to those who wait.
+func (l *lane) exit() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.queue) == 0 {
+		l.taken--
+		return
+	}
+	l.store.work.Go(l.run)
+}
+
+// carry runs c's operation together with others, and returns when it is done or
+// ctx is.
+func (l *lane) carry(ctx context.Context, c *cargo) error {
 	l.push(c)
 	select {
 	case <-c.done:
@@ -67,13 +91,14 @@ func (l *lane) carry(ctx context.Context, c *cargo) error {
 	}
 }
 
-// push queues c, and starts a runner if there is room for one.
+// push queues c, and starts a runner if a place is free.
 func (l *lane) push(c *cargo) {
+	c.done = make(chan struct{})
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.queue = append(l.queue, c)
-	if l.running < l.width {
-		l.running++
+	if l.taken < l.places {
+		l.taken++
 		l.store.work.Go(l.run)
 	}
 }
@@ -93,7 +118,7 @@ func (l *lane) leave(c *cargo) (sent bool) {
 	return t.sent
 }
 
-// run makes trips until the queue is empty.
+// run makes trips, on a place that was taken for it, until nobody waits.
 func (l *lane) run() {
 	for {
 		ctx, cancel := context.WithCancel(l.store.life)
@@ -108,29 +133,29 @@ func (l *lane) run() {
 	}
 }
 
-// depart takes what waits; nil, and the end of the runner, if nothing does.
+// depart takes what waits; nil, and the place is given back, if nothing does.
 func (l *lane) depart(cancel context.CancelFunc) *trip {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t := &trip{cancel: cancel}
-	taken := 0
+	n := 0
 	for _, c := range l.queue {
-		if t.waiting == l.most {
+		if t.waiting == mostTogether {
 			break
 		}
-		taken++
+		n++
 		if !c.left {
 			c.trip = t
 			t.cargos = append(t.cargos, c)
 			t.waiting++
 		}
 	}
-	l.queue = l.queue[taken:]
+	l.queue = l.queue[n:]
 	if len(l.queue) == 0 {
 		l.queue = nil
 	}
 	if t.waiting == 0 {
-		l.running--
+		l.taken--
 		return nil
 	}
 	return t
@@ -143,9 +168,12 @@ func (l *lane) travel(ctx context.Context, t *trip) {
 			return nil
 		}
 		err := l.serve(ctx, conn, cargos)
-		l.judge(t, fateOf(err))
+		l.judge(t, err)
 		return err
 	})
+	if l.scatter(t) {
+		return
+	}
 	for _, c := range t.cargos {
 		if c.err == nil {
 			c.err = err
@@ -168,10 +196,44 @@ func (l *lane) send(t *trip) []*cargo {
 	return cargos
 }
 
-// judge notes whether anything of the trip may have been applied so far.
-func (l *lane) judge(t *trip, f fate) {
+// judge notes what may have become of the trip so far.
+func (l *lane) judge(t *trip, err error) {
+	f := fateOf(err)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t.lost = t.lost || f == unknown
 	t.sent = t.lost || f == done
+	t.locked = isLocked(err)
+}
+
+// scatter sends the operations of a trip that met a locked row on trips of
+// their own, one for each key, so that only those wait who want that row.
+func (l *lane) scatter(t *trip) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	parts := make(map[string]*trip)
+	for _, c := range t.cargos {
+		if parts[c.key] == nil {
+			parts[c.key] = &trip{sent: t.lost, lost: t.lost}
+		}
+	}
+	if !t.locked || len(parts) == 1 {
+		return false
+	}
+	for _, c := range t.cargos {
+		part := parts[c.key]
+		part.cargos = append(part.cargos, c)
+		if c.trip = part; !c.left {
+			part.waiting++
+		}
+	}
+	for _, part := range parts {
+		ctx, cancel := context.WithCancel(l.store.life)
+		part.cancel = cancel
+		l.store.work.Go(func() {
+			defer cancel()
+			l.travel(ctx, part)
+		})
+	}
+	return true
 }

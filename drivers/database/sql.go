@@ -17,6 +17,7 @@ type statements struct {
 	wasReleased                      string
 	notify                           string
 	table, tableStats, lockStats     string
+	overdue                          string
 }
 
 // A leaseSQL is a statement in two forms, one for each clock that may judge a
@@ -65,6 +66,7 @@ func newStatements(table, locks tableName) statements {
 		table:        tableSQL,
 		tableStats:   tableStatsSQL,
 		lockStats:    fill(lockStatsSQL),
+		overdue:      fill(overdueSQL),
 	}
 }
 

@@ -31,11 +31,28 @@ func micros(d time.Duration) int64 {
 
 // Get implements sdk.Store.
 func (s *store) Get(ctx context.Context, key string) (value []byte, ok bool, err error) {
+	if err := s.ready(ctx); err != nil {
+		return nil, false, err
+	}
+	if s.gets.enter() {
+		defer s.gets.exit()
+		return s.getAlone(ctx, key)
+	}
 	c := &cargo{key: key}
 	if err := s.gets.carry(ctx, c); err != nil {
 		return nil, false, err
 	}
 	return c.value, c.ok, nil
+}
+
+func (s *store) getAlone(ctx context.Context, key string) (value []byte, ok bool, err error) {
+	err = s.attempts(ctx, reads, func(conn *pgx.Conn) error {
+		return found(conn.QueryRow(ctx, s.sql.get, key).Scan(&value), &ok)
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	return value, ok, nil
 }
 
 // getTogether reads what the cargos ask for. Those that ask for one key share
@@ -87,22 +104,31 @@ func found(err error, ok *bool) error {
 
 // Set implements sdk.Store.
 func (s *store) Set(ctx context.Context, key string, value []byte, ttl time.Duration) error {
-	if len(value) > largest {
-		_, err := s.exec(ctx, repeatable, s.sql.set, key, bytea(value), lifetime(ttl))
+	if err := s.ready(ctx); err != nil {
 		return err
+	}
+	if len(value) > largest {
+		return s.setAlone(ctx, key, value, ttl)
+	}
+	if s.sets.enter() {
+		defer s.sets.exit()
+		return s.setAlone(ctx, key, value, ttl)
 	}
 	// The caller may leave, and take the slice back, before it has been sent.
 	return s.sets.carry(ctx, &cargo{key: key, value: append([]byte{}, value...), ttl: ttl})
 }
 
-// setTogether stores what the cargos bring. Of those that bring one key, the
-// last to come counts: the others were overwritten at once.
-func (s *store) setTogether(ctx context.Context, conn *pgx.Conn, cargos []*cargo) error {
-	if len(cargos) == 1 {
-		c := cargos[0]
-		_, err := conn.Exec(ctx, s.sql.set, c.key, c.value, lifetime(c.ttl))
+func (s *store) setAlone(ctx context.Context, key string, value []byte, ttl time.Duration) error {
+	return s.attempts(ctx, repeatable, func(conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, s.sql.set, key, bytea(value), lifetime(ttl))
 		return err
-	}
+	})
+}
+
+// setTogether stores what the cargos bring. Of those that bring one key, the
+// last to come counts: the others were overwritten at once. A row that somebody
+// keeps locked must not hold up the others for long.
+func (s *store) setTogether(ctx context.Context, conn *pgx.Conn, cargos []*cargo) error {
 	slices.SortStableFunc(cargos, func(a, b *cargo) int { return strings.Compare(a.key, b.key) })
 	e := newColumns(len(cargos))
 	for i, c := range cargos {
@@ -110,8 +136,14 @@ func (s *store) setTogether(ctx context.Context, conn *pgx.Conn, cargos []*cargo
 			e.add(c.key, c.value, c.ttl)
 		}
 	}
-	_, err := conn.Exec(ctx, s.sql.setTogether, e.keys, e.values, e.ttls)
-	return err
+	if len(e.keys) == 1 {
+		_, err := conn.Exec(ctx, s.sql.set, e.keys[0], e.values[0], e.ttls[0])
+		return err
+	}
+	both := &pgx.Batch{} // one transaction
+	both.Queue(`SELECT set_config('lock_timeout', '1s', true)`)
+	both.Queue(s.sql.setTogether, e.keys, e.values, e.ttls)
+	return conn.SendBatch(ctx, both).Close()
 }
 
 // Columns are entries as setTogether takes them.

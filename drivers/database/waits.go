@@ -153,7 +153,7 @@ func (ws *waits) setListening(listening bool) {
 // others. The release itself doesn't wait for that.
 func (ws *waits) freed(lock string) {
 	ws.wake(lock)
-	ws.store.calls.push(&cargo{key: lock, done: make(chan struct{})})
+	ws.store.calls.push(&cargo{key: lock})
 }
 
 // notifyTogether announces releases to all who listen.
