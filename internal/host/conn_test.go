@@ -240,10 +240,7 @@ func (s *mapStore) Delete(_ context.Context, key string) (bool, error) {
 // random fills n bytes with what no compression or mistake reproduces.
 func random(n int) []byte {
 	value := make([]byte, n)
-	r := rand.New(rand.NewPCG(1, uint64(n)))
-	for i := range value {
-		value[i] = byte(r.Uint32())
-	}
+	rand.NewChaCha8([32]byte{byte(n), byte(n >> 8)}).Read(value)
 	return value
 }
 

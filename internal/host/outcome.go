@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -39,7 +40,7 @@ func (o *outcome) sent() bool { return o.peer.Addr != nil }
 func (o *outcome) failure(ctx context.Context, err error) error {
 	st := status.Convert(err)
 	if names := o.trailer.Get(wire.ErrorTrailer); len(names) > 0 {
-		return o.driverError(names[0], st.Message())
+		return o.driverError(strings.Join(names, ","), st.Message())
 	}
 	if ctxErr := ctx.Err(); ctxErr != nil {
 		return o.unknown(o.sent(), ctxErr)

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -33,7 +34,7 @@ func TestABatchLargerThanAMessage(t *testing.T) {
 		t.Fatalf("GetMany = %d answers, %v", len(answers), err)
 	}
 	for i, a := range answers {
-		if want := entries[i%n].Value; !a.OK || !slices.Equal(a.Value, want) {
+		if want := entries[i%n].Value; !a.OK || !bytes.Equal(a.Value, want) {
 			t.Errorf("answer %d has %d bytes, want %d", i, len(a.Value), len(want))
 		}
 	}
