@@ -44,7 +44,8 @@ func checkServer(ctx context.Context, conn *pgx.Conn) error {
 	}
 	var number int
 	var encoding string
-	err = conn.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, current_setting('server_encoding')`).Scan(&number, &encoding)
+	err = conn.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, current_setting('server_encoding')`,
+		pgx.QueryExecModeSimpleProtocol).Scan(&number, &encoding)
 	switch {
 	case err != nil:
 		return explain(err)
