@@ -4,6 +4,7 @@ package host
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/base64"
 	"fmt"
 	"net"
@@ -12,6 +13,9 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 
 	"github.com/cachewright/cachewright/internal/wire"
 	"github.com/cachewright/cachewright/sdk"
@@ -69,6 +73,15 @@ var badDrivers = map[string]func(){
 		id, err := newIdentity()
 		exitOn(err)
 		handshake("1|1", listen(), base64.RawStdEncoding.EncodeToString(id.config.Certificates[0].Certificate[0]))
+	},
+	"answers with another certificate": func() {
+		id, err := newIdentity()
+		exitOn(err)
+		l, err := net.Listen("unix", filepath.Join(os.Getenv("PLUGIN_UNIX_SOCKET_DIR"), "s"))
+		exitOn(err)
+		own := &tls.Config{Certificates: id.config.Certificates}
+		go grpc.NewServer(grpc.Creds(credentials.NewTLS(own))).Serve(l)
+		handshake("1|1", l.Addr().String(), certificate())
 	},
 	"speaks another version":  func() { handshake("1|99", listen(), "") },
 	"speaks another protocol": func() { handshake("7|1", listen(), "") },

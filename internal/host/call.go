@@ -39,7 +39,7 @@ func call[T any](ctx context.Context, r *RemoteStore, rep repeat, do func(contex
 			return none, before
 		}
 		if sends == maxSends {
-			return none, stranded(before, r.driver.unavailable(err))
+			return none, stranded(before, r.driver.unavailable(fmt.Errorf("its process died under the call %d times: %w", maxSends, err)))
 		}
 	}
 }

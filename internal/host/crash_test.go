@@ -26,67 +26,99 @@ func brisk(d *Driver) *Driver {
 	return d
 }
 
-// murder kills the driver's process again and again, after what step does in
-// between, until stop is closed. It returns how often.
-func murder(t *testing.T, d *Driver, stop <-chan struct{}) int {
-	kills, last := 0, 0
-	for {
-		select {
-		case <-stop:
-			return kills
-		case <-time.After(30 * time.Millisecond):
+// rounds counts what each caller has done.
+type rounds [16]atomic.Int64
+
+// allBeyond reports whether every caller has done something since before.
+func (r *rounds) allBeyond(before [16]int64) bool {
+	for i := range r {
+		if r[i].Load() <= before[i] {
+			return false
 		}
-		if s := d.Status(); s.State == StateReady && s.PID != last {
-			last = s.PID
-			if err := syscall.Kill(last, syscall.SIGKILL); err == nil {
-				kills++
+	}
+	return true
+}
+
+func (r *rounds) now() (now [16]int64) {
+	for i := range r {
+		now[i] = r[i].Load()
+	}
+	return now
+}
+
+// murder kills the driver's process again and again, each time when every
+// caller has got through a round since the last: then no call meets two kills.
+func murder(ctx context.Context, t *testing.T, d *Driver, done *rounds, kills int) {
+	last := 0
+	for kill := 0; ; kill++ {
+		before := done.now()
+		s := d.Status()
+		for ; s.State != StateReady || s.PID == last || !done.allBeyond(before); s = d.Status() {
+			if ctx.Err() != nil {
+				return
 			}
+			time.Sleep(time.Millisecond)
 		}
+		if kill == kills {
+			return
+		}
+		last = s.PID
+		signal(t, last, syscall.SIGKILL)
 	}
 }
 
 func TestKilledUnderLoad(t *testing.T) {
 	t.Parallel()
-	ctx := guarded(t)
+	calls := guarded(t)
+	ctx, stop := context.WithCancel(calls)
+	defer stop()
 	dir := t.TempDir()
 	d := newDriver(t, command(t, "driver"))
 	d.pace.healthy = 0 // so that every crash is followed by a restart at once
 	r := openStore(t, d, map[string]any{"dir": dir})
 
 	var sure, maybe atomic.Int64
-	stop := make(chan struct{})
-	killed := make(chan int, 1)
-	go func() { killed <- murder(t, d, stop) }()
+	var done rounds
+	round := func() error {
+		if _, _, err := r.Get(calls, "k"); err != nil {
+			return fmt.Errorf("get: %w", err)
+		}
+		if err := r.Set(calls, "k", []byte("v"), 0); err != nil {
+			return fmt.Errorf("set: %w", err)
+		}
+		_, err := r.Increment(calls, "counter", 1, 0)
+		if err == nil {
+			sure.Add(1)
+			return nil
+		}
+		if errors.Is(err, wire.ErrMaybeApplied) {
+			maybe.Add(1)
+			return nil
+		}
+		return fmt.Errorf("increment: %w", err)
+	}
 	var callers sync.WaitGroup
-	for i := range 16 {
+	for i := range done {
 		callers.Go(func() {
-			for n := 0; d.Status().Restarts < 8 && ctx.Err() == nil; n++ {
-				if _, _, err := r.Get(ctx, "k"); err != nil {
-					t.Errorf("caller %d: get %d: %v", i, n, err)
+			for ctx.Err() == nil {
+				if err := round(); err != nil {
+					t.Errorf("caller %d: %v", i, err)
 				}
-				if err := r.Set(ctx, "k", []byte("v"), 0); err != nil {
-					t.Errorf("caller %d: set %d: %v", i, n, err)
-				}
-				switch _, err := r.Increment(ctx, "counter", 1, 0); {
-				case err == nil:
-					sure.Add(1)
-				case errors.Is(err, wire.ErrMaybeApplied):
-					maybe.Add(1)
-				default:
-					t.Errorf("caller %d: increment %d: %v", i, n, err)
-				}
+				done[i].Add(1)
 			}
 		})
 	}
+	murder(ctx, t, d, &done, 8)
+	stop()
 	callers.Wait()
-	close(stop)
 	info, err := os.Stat(filepath.Join(dir, "counter"))
 	must(t, err)
-	count := info.Size()
-	if count < sure.Load() || count > sure.Load()+maybe.Load() {
+	if count := info.Size(); count < sure.Load() || count > sure.Load()+maybe.Load() {
 		t.Errorf("the counter is %d after %d sure and %d possible steps", count, sure.Load(), maybe.Load())
 	}
-	t.Logf("%d kills, %d increments sure, %d maybe", <-killed, sure.Load(), maybe.Load())
+	if s := d.Status(); s.Restarts != 8 {
+		t.Errorf("%d restarts after 8 kills", s.Restarts)
+	}
 }
 
 func TestAFrozenProcessIsFoundKilledAndReplaced(t *testing.T) {
@@ -96,7 +128,7 @@ func TestAFrozenProcessIsFoundKilledAndReplaced(t *testing.T) {
 	d.pace.health, d.pace.answer = 20*time.Millisecond, 100*time.Millisecond
 	r := openStore(t, d, nil)
 	frozen := d.Status().PID
-	must(t, syscall.Kill(frozen, syscall.SIGSTOP))
+	signal(t, frozen, syscall.SIGSTOP)
 	eventually(t, "another process serves", func() bool {
 		if _, _, err := r.Get(ctx, "k"); err != nil {
 			t.Fatal("a call did not outlast the frozen process:", err)
@@ -160,7 +192,7 @@ func TestAStoreThatIsRefusedAfterARestartFailsAloneAndHeals(t *testing.T) {
 	d.pace.heal = 10 * time.Millisecond
 	good, bad := openStore(t, d, nil), openStore(t, d, map[string]any{"refusal": refusal})
 	must(t, os.WriteFile(refusal, nil, 0o600))
-	must(t, syscall.Kill(d.Status().PID, syscall.SIGKILL))
+	signal(t, d.Status().PID, syscall.SIGKILL)
 	eventually(t, "the store is refused", func() bool {
 		_, _, err := bad.Get(ctx, "k")
 		return errors.Is(err, wire.ErrInvalidOptions)
@@ -189,12 +221,14 @@ func TestGrandchildrenDoNotHideADeathNorHoldAStop(t *testing.T) {
 				text, err := os.ReadFile(file)
 				must(t, err)
 				pid, err := strconv.Atoi(string(text))
-				must(t, err)
+				if err != nil || pid < 2 {
+					t.Fatal(pid, err)
+				}
 				t.Cleanup(func() { syscall.Kill(pid, syscall.SIGKILL) })
 				return pid
 			}
 			first := child()
-			must(t, syscall.Kill(d.Status().PID, syscall.SIGKILL))
+			signal(t, d.Status().PID, syscall.SIGKILL)
 			if _, _, err := r.Get(ctx, "k"); err != nil {
 				t.Error(err)
 			}
@@ -248,7 +282,7 @@ func TestCloseDuringCallsAndStarts(t *testing.T) {
 		d := newDriver(t, command(t, "driver"))
 		openStore(t, d, nil)
 		pid := d.Status().PID
-		must(t, syscall.Kill(pid, syscall.SIGSTOP))
+		signal(t, pid, syscall.SIGSTOP)
 		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 		defer cancel()
 		if err := d.Close(ctx); err == nil || !strings.Contains(err.Error(), "was killed") {

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -64,7 +65,7 @@ type pace struct {
 func defaultPace(spec Spec) pace {
 	return pace{
 		start:        spec.startTimeout(),
-		reopen:       10 * time.Second,
+		reopen:       5 * time.Second,
 		health:       5 * time.Second,
 		answer:       2 * time.Second,
 		misses:       3,
@@ -132,6 +133,9 @@ func (d *Driver) Open(ctx context.Context, store string, options map[string]any)
 		if err != nil && lost(err) == nil {
 			return nil, fmt.Errorf("open store %s: %w", store, err)
 		}
+		if err == nil {
+			err = errors.New("its process ended while the store was opened")
+		}
 		d.doubt(s, err)
 		if sends == maxSends {
 			return nil, d.unavailable(err)
@@ -184,7 +188,11 @@ func (d *Driver) Close(ctx context.Context) error {
 		return nil
 	}
 	end()
-	<-d.ended // the supervisor's own waits are bounded
+	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.pace.stop+killPatience)
+	defer cancel()
+	if !within(patience, d.ended) {
+		return fmt.Errorf("driver %s does not stop: something hangs in a function that OnRestart was given", d.spec.Name)
+	}
 	return d.stopHeld(ctx)
 }
 

@@ -89,6 +89,16 @@ func (h *hostProcess) driverPID(t *testing.T) int {
 
 func alive(pid int) bool { return syscall.Kill(pid, 0) == nil && !isZombie(pid) }
 
+// signal reaches one process and never a group: a driver that has none has the
+// number 0.
+func signal(t *testing.T, pid int, s syscall.Signal) {
+	t.Helper()
+	if pid < 2 {
+		t.Fatalf("no process has the number %d", pid)
+	}
+	must(t, syscall.Kill(pid, s))
+}
+
 // isZombie reports whether a process has ended and waits for its parent, which
 // after its host's death may be nobody who cares.
 func isZombie(pid int) bool {
@@ -116,7 +126,7 @@ func TestADriverEndsWithItsHost(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]func(pid int){
 		"a living one": func(int) {},
-		"a frozen one": func(pid int) { syscall.Kill(pid, syscall.SIGSTOP) },
+		"a frozen one": func(pid int) { signal(t, pid, syscall.SIGSTOP) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

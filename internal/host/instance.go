@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -171,8 +172,12 @@ func (in *instance) connectError(err error) error {
 	if err == nil || in.process.processID() == 0 {
 		return err
 	}
-	if _, ended := in.process.ended(); ended {
+	if _, ended := in.process.ended(); ended && !in.process.wasKilled() {
 		return errors.New("it ended before the handshake")
+	}
+	version := in.process.spokenVersion()
+	if version != "" && version != strconv.Itoa(wire.PluginVersion) {
+		return fmt.Errorf("its handshake has version %s and this host speaks version %d: one of the two has to be updated", version, wire.PluginVersion)
 	}
 	return err
 }

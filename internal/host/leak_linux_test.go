@@ -55,7 +55,7 @@ func TestNothingIsLeftOfManyDrivers(t *testing.T) {
 		must(t, err)
 		must(t, r.Set(ctx, "k", []byte("v"), 0))
 		if i%4 == 1 {
-			must(t, syscall.Kill(d.Status().PID, syscall.SIGKILL))
+			signal(t, d.Status().PID, syscall.SIGKILL)
 			must(t, r.Set(ctx, "k", []byte("v"), 0))
 		}
 		must(t, d.Close(ctx))

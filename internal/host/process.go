@@ -1,13 +1,11 @@
 package host
 
 import (
-	"context"
 	"errors"
 	"io"
 	"log/slog"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -32,8 +30,8 @@ type process struct {
 
 	mu       sync.Mutex
 	phase    phase
-	doomed   bool // killed, or to be killed as soon as it runs
-	greeted  bool // it has printed its handshake
+	doomed   bool   // killed, or to be killed as soon as it runs
+	answer   string // the handshake line that it has printed
 	pid      int
 	status   string   // how it ended
 	lifeline *os.File // the host's end of stdin; the driver ends when it closes
@@ -171,7 +169,7 @@ func (p *process) wait(cmd *exec.Cmd) {
 // ends.
 func (p *process) announced(line string) {
 	p.mu.Lock()
-	p.greeted = true
+	p.answer = line
 	p.mu.Unlock()
 	_, _ = io.WriteString(p.announce, line+"\n") // fails only once the process is gone
 }
@@ -241,11 +239,22 @@ func (p *process) wasKilled() bool {
 	return p.doomed
 }
 
+// spokenVersion is the plugin version in the handshake line that was printed.
+func (p *process) spokenVersion() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fields := strings.SplitN(p.answer, "|", 3)
+	if len(fields) < 3 {
+		return ""
+	}
+	return fields[1]
+}
+
 // silence says what a process that is up has failed to do so far.
 func (p *process) silence() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.greeted {
+	if p.answer != "" {
 		return "it printed its handshake and took no connection"
 	}
 	return "it printed no handshake on stdout"
@@ -255,55 +264,4 @@ func (p *process) processID() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.pid
-}
-
-// The rest is go-plugin's runner.Runner.
-
-// Start is called by go-plugin once.
-func (p *process) Start(context.Context) error { return p.start() }
-
-// Wait returns when the process has ended.
-func (p *process) Wait(ctx context.Context) error {
-	select {
-	case <-p.exited:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// Kill is called by go-plugin when it gives up.
-func (p *process) Kill(context.Context) error {
-	p.kill()
-	return nil
-}
-
-// Stdout carries the handshake line and nothing else.
-func (p *process) Stdout() io.ReadCloser { return p.handshake }
-
-// Stderr is empty: go-plugin must not parse what a driver logs.
-func (p *process) Stderr() io.ReadCloser { return io.NopCloser(strings.NewReader("")) }
-
-// Name is the program's.
-func (p *process) Name() string { return p.program.real }
-
-// ID is the process's number, or empty if it never ran.
-func (p *process) ID() string {
-	if pid := p.processID(); pid != 0 {
-		return strconv.Itoa(pid)
-	}
-	return ""
-}
-
-// Diagnose leaves it to StartError to explain.
-func (p *process) Diagnose(context.Context) string { return "" }
-
-// PluginToHost keeps addresses as they are: both sides see the same system.
-func (p *process) PluginToHost(network, address string) (string, string, error) {
-	return network, address, nil
-}
-
-// HostToPlugin keeps addresses as they are.
-func (p *process) HostToPlugin(network, address string) (string, string, error) {
-	return network, address, nil
 }

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -22,11 +23,14 @@ func (in *instance) stop(ctx context.Context) error {
 	shutdown := in.shutdown()
 	lifeline := time.AfterFunc(lifelineDelay, in.process.closeLifeline)
 	defer lifeline.Stop()
-	select {
-	case <-in.process.exited:
-	case <-ctx.Done():
+	if !within(ctx, in.process.exited) {
+		in.process.kill()
 	}
-	return in.clear(ctx, shutdown)
+	err := in.clear(ctx, shutdown)
+	if err == nil && in.process.wasKilled() {
+		err = fmt.Errorf("driver %s (pid %d) did not stop in time and was killed", in.spec.Name, in.process.processID())
+	}
+	return err
 }
 
 // kill ends the process without asking.
@@ -52,25 +56,19 @@ func (in *instance) shutdown() <-chan struct{} {
 	return done
 }
 
-// clear makes sure that the process is gone, waits for everything that served
-// it, and removes the rest.
+// clear waits until a process that has ended or was killed is gone, with
+// everything that served it, and removes the rest.
 func (in *instance) clear(ctx context.Context, shutdown <-chan struct{}) error {
-	var err error
-	if _, ended := in.process.ended(); !ended {
-		in.process.kill()
-		err = fmt.Errorf("driver %s (pid %d) did not stop in time and was killed", in.spec.Name, in.process.processID())
-	}
 	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), killPatience)
 	defer cancel()
-	if !within(patience, in.process.done) {
+	var err error
+	if !within(patience, in.process.exited) {
 		err = fmt.Errorf("driver %s (pid %d) can't be killed: it hangs in the system", in.spec.Name, in.process.processID())
 	}
+	within(patience, in.process.done)
 	in.dialled.close()
 	within(patience, shutdown)
-	if removeErr := in.remove(); err == nil {
-		err = removeErr
-	}
-	return err
+	return errors.Join(err, in.remove())
 }
 
 // remove takes away what was made before the process.
@@ -82,7 +80,7 @@ func (in *instance) remove() error {
 	return in.folder.remove()
 }
 
-// within reports whether done was closed before ctx was.
+// within waits for done and reports whether it was closed before ctx ended.
 func within(ctx context.Context, done <-chan struct{}) bool {
 	select {
 	case <-done:

@@ -620,3 +620,10 @@ func TestAClosedStoreEndsItsOwnCallsOnly(t *testing.T) {
 		}
 	})
 }
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
