@@ -65,6 +65,13 @@ func fresh(t testing.TB, server *servertest.Postgres, change ...func(*options)) 
 	return opened(t, settled(server.URL(""), append([]func(*options){ownTables}, change...)...))
 }
 
+// twin is another store on the same tables.
+func twin(t testing.TB, s *store, dsn string, change ...func(*options)) *store {
+	t.Helper()
+	same := func(o *options) { o.Table, o.LockTable = string(s.settings.table), string(s.locks) }
+	return opened(t, settled(dsn, append([]func(*options){same}, change...)...))
+}
+
 // beside is a connection that knows nothing of the store.
 func beside(t testing.TB, dsn string) *pgx.Conn {
 	t.Helper()

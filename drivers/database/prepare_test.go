@@ -130,7 +130,13 @@ func TestFirstCall(t *testing.T) {
 	}
 	for i, r := range refusals {
 		t.Run("refuses "+r.name, func(t *testing.T) {
-			dsn := database(t, "refused"+string(rune('a'+i)), r.database)
+			own := "refused_" + string(rune('a'+i))
+			dsn := server.URL("") + "&search_path=" + own
+			if r.database != "" {
+				dsn = database(t, own, r.database)
+			} else {
+				execute(t, admin, "CREATE SCHEMA "+own)
+			}
 			if r.sql != "" {
 				execute(t, beside(t, dsn), r.sql)
 			}

@@ -161,6 +161,7 @@ func (s *store) ownStats() []sdk.Stat {
 	hears, _ := s.waits.state()
 	return []sdk.Stat{
 		{Name: "pool.connections", Value: fmt.Sprintf("%d of %d, %d in use", pool.TotalConns(), pool.MaxConns(), pool.AcquiredConns())},
+		{Name: "waiters", Value: strconv.Itoa(s.waits.count())},
 		{Name: "waiters.woken_by", Value: wokenBy(s.settings.listen != nil, hears)},
 	}
 }

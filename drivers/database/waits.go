@@ -119,6 +119,16 @@ func (ws *waits) leave(lock string, w *waiter) {
 	}
 }
 
+// count is how many wait.
+func (ws *waits) count() (n int) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	for _, waiters := range ws.waiters {
+		n += len(waiters)
+	}
+	return n
+}
+
 // wake ends the waits for a lock.
 func (ws *waits) wake(lock string) {
 	ws.mu.Lock()
