@@ -5,10 +5,10 @@
 //
 // When the program opens a store of a built-in driver, it starts its own
 // executable once more, and that process becomes the driver while this package
-// is initialised: main does not run there. What the program's own init
-// functions do before that, they do in the driver's process too; a program
-// where that matters calls Main first thing and keeps init free of side
-// effects, or runs the driver as a command of its own.
+// is initialised: main does not run there. Package variables and init functions
+// of the program do run, as far as they come earlier; they must not end the
+// process, wait, read its stdin or open a cache. A program that can't promise
+// that runs its drivers as commands of their own.
 package builtin
 
 import (
