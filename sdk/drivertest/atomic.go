@@ -41,7 +41,7 @@ var atomicCases = []Case{
 		Run: func(ctx context.Context, t T) {
 			c := on(ctx, t)
 			for _, ttl := range ttls {
-				c.addRace(c.keys(8, "k"), ttl, c)
+				c.addRace(c.keys(3, "k"), ttl, c)
 			}
 		},
 	},
@@ -52,7 +52,7 @@ var atomicCases = []Case{
 		Except: unshared,
 		Run: func(ctx context.Context, t T) {
 			c := on(ctx, t)
-			c.addRace(c.keys(8, "k"), sdk.NoExpiry, c.another())
+			c.addRace(c.keys(4, "k"), sdk.NoExpiry, c.another())
 		},
 	},
 	{
@@ -61,7 +61,7 @@ var atomicCases = []Case{
 		Needs: []sdk.Capability{sdk.CanAdd},
 		Run: func(ctx context.Context, t T) {
 			c := on(ctx, t)
-			keys := c.keys(8, "k")
+			keys := c.keys(4, "k")
 			for _, key := range keys {
 				c.set(key, "stale", c.Traits().Granularity)
 			}
@@ -153,7 +153,7 @@ func unshared(tr sdk.Traits) string {
 
 func oneKey(ctx context.Context, t T) {
 	c := on(ctx, t)
-	const size, rounds = 4 << 10, 8
+	const size, rounds = 4 << 10, 3
 	c.Set(ctx, c.key("k"), bytes.Repeat([]byte{'a'}, size), sdk.NoExpiry)
 	together(2*callers, func(i int) {
 		mine := bytes.Repeat([]byte{byte('!' + i/2)}, size+i/2)
@@ -218,7 +218,7 @@ func (c check) addRace(keys []string, ttl time.Duration, other check) {
 
 func replaceRace(ctx context.Context, t T) {
 	c := on(ctx, t)
-	for _, key := range c.keys(50, "k") {
+	for _, key := range c.keys(40, "k") {
 		c.set(key, "old", sdk.NoExpiry)
 		together(8, func(i int) {
 			var err error
@@ -299,7 +299,7 @@ func pullAgainstAdd(ctx context.Context, t T) {
 
 func compareDeleteRace(ctx context.Context, t T) {
 	c := on(ctx, t)
-	for _, key := range c.keys(50, "k") {
+	for _, key := range c.keys(40, "k") {
 		c.set(key, "old", sdk.NoExpiry)
 		together(8, func(i int) {
 			var err error

@@ -62,7 +62,7 @@ var batchCases = []Case{
 		Rule: "A batch of thousands of keys is answered in full.",
 		Run: func(ctx context.Context, t T) {
 			c := on(ctx, t)
-			keys := c.keys(3000, "k")
+			keys := c.keys(2000, "k")
 			entries := make([]sdk.Entry, len(keys))
 			for i, key := range keys {
 				entries[i] = sdk.Entry{Key: key, Value: []byte("of " + key)}

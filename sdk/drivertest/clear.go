@@ -42,7 +42,7 @@ var clearCases = []Case{
 		Needs: clearing,
 		Run: func(ctx context.Context, t T) {
 			c := on(ctx, t)
-			keys := c.keys(3000, "p")
+			keys := c.keys(2000, "p")
 			entries := make([]sdk.Entry, len(keys))
 			for i, key := range keys {
 				entries[i] = sdk.Entry{Key: key, Value: []byte("v")}

@@ -205,7 +205,7 @@ func noImmortal(ctx context.Context, t T) {
 
 // countTogether lets callers of two stores count to the same total.
 func (c check) countTogether(other check) {
-	const steps = 20
+	const steps = 10
 	sums := make([][steps]int64, callers)
 	together(callers, func(i int) {
 		s := c.Store

@@ -549,7 +549,7 @@ var faults = []fault{
 			if from += limit; from >= len(all) {
 				return all[min(from-limit, len(all)):], nil, nil
 			}
-			time.Sleep(20 * time.Microsecond)
+			time.Sleep(200 * time.Microsecond)
 			return all[from-limit : from], []byte(strconv.Itoa(from)), nil
 		}
 	})},

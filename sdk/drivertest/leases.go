@@ -51,7 +51,7 @@ var leaseCases = []Case{
 		Needs: leasing,
 		Run: func(ctx context.Context, t T) {
 			on(ctx, t).eachStrategy(func(l lease) {
-				for range 3 {
+				for range 2 {
 					l.expire()
 					l.race(l)
 				}

@@ -142,7 +142,7 @@ func listPrefix(ctx context.Context, t T) {
 // listPages lists while a writer adds and removes keys around those that stay.
 func listPages(ctx context.Context, t T) {
 	c := on(ctx, t)
-	keys := c.keys(200, "p")
+	keys := c.keys(60, "p")
 	for _, key := range keys {
 		c.set(key, "v", sdk.NoExpiry)
 	}
@@ -161,7 +161,7 @@ func listPages(ctx context.Context, t T) {
 	})
 	defer writer.Wait()
 	defer stop()
-	for _, limit := range []int{1, 7, 100, 1000} {
+	for _, limit := range []int{1, 7, 50, 1000} {
 		found := c.list(c.key("p"), limit)
 		for _, key := range keys {
 			if found[key] == 0 {

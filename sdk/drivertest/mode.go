@@ -4,10 +4,12 @@ import (
 	"context"
 	"testing"
 
+	"github.com/cachewright/cachewright/internal/host"
 	"github.com/cachewright/cachewright/sdk"
 )
 
-// A mode is a way from a host to a driver.
+// A mode is a way from a host to a driver. launch makes a process and ends it
+// with the test.
 type mode struct {
 	name   string
 	launch func(testing.TB, sdk.Driver) process
@@ -20,6 +22,8 @@ type process interface {
 
 var modes = []mode{
 	{"direct", func(_ testing.TB, d sdk.Driver) process { return direct{d} }},
+	{"wire", serveHere},
+	{"child", startChild},
 }
 
 // direct calls the store in this process.
@@ -31,4 +35,18 @@ func (p direct) open(ctx context.Context, options map[string]any) (Store, error)
 		return nil, err // a nil *sdk.Instance would be a Store that is not nil
 	}
 	return in, nil
+}
+
+// storeName is what stores are called in a driver's log.
+const storeName = "drivertest"
+
+// remote opens stores behind the wire.
+type remote struct{ driver *host.Driver }
+
+func (p remote) open(ctx context.Context, options map[string]any) (Store, error) {
+	s, err := p.driver.Open(ctx, storeName, options)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
 }

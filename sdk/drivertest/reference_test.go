@@ -41,8 +41,14 @@ func newDisk() *disk {
 	return &disk{items: make(map[string]item), leases: make(map[[2]string]held), changed: make(chan struct{})}
 }
 
+// newReference shares its disk with all of this process. In a child it says so:
+// nobody else is there.
 func newReference(d *disk) *reference {
-	return &reference{d, sdk.Traits{LockStrategy: sdk.StrategyLease, LockScope: sdk.ScopeHost, MaxValue: 6 << 20, ReleaseCompares: true}}
+	tr := sdk.Traits{LockStrategy: sdk.StrategyLease, LockScope: sdk.ScopeHost, MaxValue: 6 << 20, ReleaseCompares: true}
+	if inChild() {
+		tr.Class, tr.LockScope = sdk.ClassVolatile, sdk.ScopeProcess
+	}
+	return &reference{d, tr}
 }
 
 func deadline(ttl time.Duration) time.Time {

@@ -23,7 +23,14 @@ const caseTimeout = 2 * time.Minute
 // opened with the same answer must have the same data. It may also return
 // options of a server that all cases share: they use keys of their own, except
 // for cases that are Alone, and run one after the other.
+//
+// The mode child starts the test binary again, narrowed to the test that calls
+// Run, which serves the driver there instead of testing it: whatever the test
+// does before Run happens in that process too.
 func Run(t *testing.T, d sdk.Driver, config func(testing.TB) map[string]any) {
+	if Child(d); inChild() {
+		t.Skip("this process serves another driver")
+	}
 	for _, m := range modes {
 		t.Run(m.name, func(t *testing.T) {
 			here, there := m.launch(t, d), m.launch(t, d)
