@@ -26,7 +26,8 @@ const (
 	beforeKey     = 32
 	aroundKey     = beforeKey + 8
 	maxKey        = 1024
-	maxHeader     = aroundKey + maxKey
+	suffixRoom    = 64 // what a lock strategy may append to a key
+	maxHeader     = aroundKey + maxKey + suffixRoom
 	maxValue      = 1 << 60 // more is no length
 )
 
@@ -72,7 +73,7 @@ func parseHeader(b []byte) (header, error) {
 		return header{}, unreadable(fmt.Sprintf("written in format %d with flags %d, of which this version knows nothing", b[4], b[5]))
 	}
 	end := beforeKey + int(binary.LittleEndian.Uint16(b[6:]))
-	if end > beforeKey+maxKey {
+	if end > beforeKey+maxKey+suffixRoom {
 		return header{}, unreadable("the header is damaged")
 	}
 	if len(b) < end+8 {

@@ -19,18 +19,22 @@ type store struct {
 	set     settings
 	entries *tree
 	sweeper *sweeper
+	leases  *leases
 }
 
 func newStore(set settings) *store {
 	s := &store{set: set}
 	s.entries = newTree(&s.set, "entries")
 	s.sweeper = startSweeper(s.entries, set.sweepInterval)
+	s.leases = newLeases(&s.set)
 	return s
 }
 
-// Close ends the sweeping. Nothing else is held between calls.
+// Close ends the sweeping and the waits for locks. Nothing else is held between
+// calls.
 func (s *store) Close() error {
 	s.sweeper.stop()
+	s.leases.close()
 	return nil
 }
 
@@ -111,16 +115,20 @@ const (
 	existing = false // there is nothing to change
 )
 
+func (s *store) change(ctx context.Context, key string, create bool, fn func(l lockedFolder, name string) error) error {
+	return s.entries.change(ctx, key, create, fn)
+}
+
 // change runs fn under the lock of the key's folder, again if the folder is
 // removed under it. fn is given the name of the key's file.
-func (s *store) change(ctx context.Context, key string, create bool, fn func(l lockedFolder, name string) error) error {
+func (t *tree) change(ctx context.Context, key string, create bool, fn func(l lockedFolder, name string) error) error {
 	n, name := place(key)
 	var err error
 	for range maxAttempts {
-		err = s.entries.locked(ctx, n, create, func(l lockedFolder) error { return fn(l, name) })
+		err = t.locked(ctx, n, create, func(l lockedFolder) error { return fn(l, name) })
 		if err != errStale {
 			break
 		}
 	}
-	return explain(s.entries.filePath(n, name), err)
+	return explain(t.filePath(n, name), err)
 }
