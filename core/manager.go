@@ -14,6 +14,7 @@ import (
 
 	"github.com/cachewright/cachewright/core/internal/config"
 	"github.com/cachewright/cachewright/core/internal/lock"
+	"github.com/cachewright/cachewright/internal/bootclock"
 	"github.com/cachewright/cachewright/internal/builtin"
 	"github.com/cachewright/cachewright/internal/host"
 	"github.com/cachewright/cachewright/internal/inproc"
@@ -103,13 +104,13 @@ func newManager(ctx context.Context, c *config.Config, opts []Option) *CacheMana
 		repositories: make(map[string]*CacheRepository, len(c.Stores)),
 		logger:       slog.Default(),
 		inProcess:    inproc.From(ctx),
-		elapsed:      lock.BootElapsed,
+		elapsed:      bootclock.Now,
 		drivers:      make(map[string]*host.Driver),
 		opened:       make(map[*store]*openedStore),
 	}
 	m.closing, m.shut = context.WithCancel(context.Background())
 	if m.inProcess != nil {
-		m.elapsed = lock.WallElapsed // which fake time can stand in for
+		m.elapsed = bootclock.Wall // which fake time can stand in for
 	}
 	for _, opt := range opts {
 		opt(m)

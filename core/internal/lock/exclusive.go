@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/cachewright/cachewright/internal/lockwatch"
 	"github.com/cachewright/cachewright/internal/wire"
 	"github.com/cachewright/cachewright/sdk"
 )
@@ -81,7 +82,7 @@ func (s exclusive) contend(ctx context.Context, r sdk.LeaseRequest, ended waitLi
 			return nil, err
 		}
 		if grant.OK {
-			return &keeper{backend: s.Backend, request: r, fence: grant.Fence, deadline: asked + r.Lease}, nil
+			return &keeper{backend: s.Backend, request: r, fence: grant.Fence, deadline: asked + r.Lease, kept: lockwatch.From(ctx)}, nil
 		}
 		if err := s.await(ctx, r, grant.Remaining, ended); err != nil {
 			return nil, err

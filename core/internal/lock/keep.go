@@ -18,8 +18,9 @@ type keeper struct {
 	backend  *Backend
 	request  sdk.LeaseRequest
 	fence    uint64
-	deadline time.Duration // on the Elapsed clock; the lease is kept until then
-	pass     func()        // lets the next participant of this process try
+	deadline time.Duration                // on the Elapsed clock; the lease is kept until then
+	pass     func()                       // lets the next participant of this process try
+	kept     func(deadline time.Duration) // hears of every new deadline
 
 	stop   context.CancelFunc
 	done   chan struct{} // closed when the renewal has ended
@@ -43,6 +44,7 @@ func (k *keeper) keep() Held {
 	if r, ok := k.backend.Store.(restarter); ok {
 		k.forget = r.OnRestart(func(uint64) { k.lose() })
 	}
+	k.kept(k.deadline)
 	k.backend.Go(func() { k.run(ctx) })
 	return Held{Release: k.release, Fence: k.fence, Watch: k.watch, Lost: k.isLost}
 }
@@ -137,6 +139,7 @@ func (k *keeper) renew(ctx context.Context) bool {
 		grant, err := k.ask(ctx, left)
 		if err == nil && grant.OK {
 			k.deadline = asked + k.request.Lease
+			k.kept(k.deadline)
 			return k.backend.Elapsed() < k.deadline
 		}
 		if err == nil || !sleep(ctx, min(retry, max(k.deadline-k.backend.Elapsed(), 0))) {

@@ -1,4 +1,4 @@
-package lock
+package bootclock
 
 import (
 	"time"
@@ -6,12 +6,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// BootElapsed is the clock of leases: it runs through suspend and nobody sets
-// it.
-func BootElapsed() time.Duration {
+// Now is the time since the machine booted, the same for all its processes.
+func Now() time.Duration {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
-		return WallElapsed()
+		return Wall()
 	}
 	return time.Duration(now.Nano())
 }
