@@ -37,12 +37,15 @@ var rules = []rule{
 	},
 	{of: "internal/builtin", may: []string{"internal/wire", "sdk"}},
 	{of: "internal/inproc", may: []string{"sdk"}},
+	{of: "internal/bootclock", may: nil},
+	{of: "internal/lockwatch", may: nil},
 	{of: "internal/servertest", may: nil},
 	{of: "internal/archtest", may: nil},
 	{
 		of: "core/...",
 		may: []string{
-			"core/...", "internal/host/...", "internal/builtin", "internal/inproc", "internal/wire/...", "sdk",
+			"core/...", "internal/bootclock", "internal/builtin", "internal/host/...", "internal/inproc",
+			"internal/lockwatch", "internal/wire/...", "sdk",
 		},
 		tests: []string{"drivers/...", "internal/servertest", "sdk/drivertest"},
 	},
@@ -57,6 +60,15 @@ var rules = []rule{
 	{of: "examples/...", may: []string{"cachetest", "core", "drivers/builtin", "examples/...", "sdk"}},
 	{of: "docs/...", tests: []string{"core", "drivers/...", "internal/...", "sdk"}},
 	{of: "cachetest/...", may: []string{"cachetest/...", "core", "internal/inproc", "sdk"}},
+	{
+		of:    "internal/lockcheck/...",
+		may:   []string{"core", "internal/bootclock", "internal/lockwatch"},
+		tests: []string{"drivers/...", "internal/builtin", "internal/inproc", "internal/servertest", "sdk"},
+	},
+	{
+		of:    "internal/statements",
+		tests: []string{"core", "drivers/...", "internal/builtin", "internal/inproc", "internal/servertest", "internal/wire", "sdk"},
+	},
 	{of: "internal/...", may: []string{"core", "drivers/builtin", "internal/wire/...", "sdk", "sdk/drivertest"}},
 }
 
