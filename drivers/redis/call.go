@@ -166,10 +166,10 @@ func (t *trial) fail(err error) error {
 	return err
 }
 
-// backoff is how long to wait before attempt n+1: 5 ms, doubled each time, and
-// half of it by chance.
+// backoff is how long to wait after attempt n, which counts from 1: 5 ms,
+// doubled each time up to 320, and half of it by chance.
 func backoff(n int) time.Duration {
-	full := 5 * time.Millisecond << min(n, 6)
+	full := 5 * time.Millisecond << min(n-1, 6)
 	return full/2 + rand.N(full/2)
 }
 

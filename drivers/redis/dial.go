@@ -34,9 +34,21 @@ func (s settings) dial(ctx context.Context, network, addr string) (net.Conn, err
 	secured := tls.Client(conn, config)
 	if err := secured.HandshakeContext(ctx); err != nil {
 		conn.Close()
-		return nil, fmt.Errorf("TLS with %s: %w", addr, err)
+		return nil, fmt.Errorf("TLS with %s: %w%s", addr, err, tlsAdvice(err))
 	}
 	return secured, nil
+}
+
+func tlsAdvice(err error) string {
+	var authority x509.UnknownAuthorityError
+	var name x509.HostnameError
+	switch {
+	case errors.As(err, &authority):
+		return ": give the authority that signed the server's certificate as tls.ca"
+	case errors.As(err, &name):
+		return ": give the name that the certificate bears as tls.server_name"
+	}
+	return ""
 }
 
 // config reads the files, anew for each connection, so that renewed ones are

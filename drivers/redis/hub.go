@@ -2,8 +2,6 @@ package redis
 
 import (
 	"context"
-	"errors"
-	"net"
 	"sync"
 	"time"
 
@@ -104,10 +102,14 @@ func (h *hub) next(t *topic) <-chan struct{} {
 
 // run has one subscription after the other, as long as there are topics.
 func (h *hub) run() {
-	for failures := 0; ; failures++ {
+	for failures := 1; ; failures++ {
+		start := time.Now()
 		h.session()
 		if h.rest() {
 			return
+		}
+		if time.Since(start) > silence {
+			failures = 1
 		}
 		if sleep(h.stopped, backoff(failures)) != nil {
 			return
@@ -144,7 +146,7 @@ func (h *hub) session() {
 	var listening sync.WaitGroup
 	listening.Go(func() {
 		defer close(failed)
-		h.listen(sub)
+		receive(h.stopped, sub, h.deliver)
 	})
 	defer listening.Wait()
 	defer sub.Close() // ends listen
@@ -192,26 +194,6 @@ func (h *hub) difference(subscribed map[string]bool) (come, gone []string, left 
 		}
 	}
 	return come, gone, len(h.topics)
-}
-
-// listen receives until the subscription fails.
-func (h *hub) listen(sub *redis.PubSub) {
-	for pinged := false; ; {
-		received, err := sub.ReceiveTimeout(h.stopped, silence)
-		var timeout net.Error
-		switch {
-		case err == nil:
-			pinged = false
-			h.deliver(received)
-		case !errors.As(err, &timeout) || !timeout.Timeout() || pinged:
-			return
-		default:
-			if sub.Ping(h.stopped) != nil {
-				return
-			}
-			pinged = true
-		}
-	}
 }
 
 func (h *hub) deliver(received any) {

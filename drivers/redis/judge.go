@@ -109,7 +109,8 @@ func explain(srv *server, err error) error {
 // repeat: the arguments of a command that it doesn't know, and passwords.
 func (s settings) scrub(err error) string {
 	var reply redis.Error
-	if !errors.As(err, &reply) {
+	var dial errDial
+	if !errors.As(err, &reply) && !(errors.As(err, &dial) && errors.As(dial.cause, &reply)) {
 		return err.Error()
 	}
 	text, _, _ := strings.Cut(err.Error(), ", with args beginning with")

@@ -62,13 +62,15 @@ func (l *lane) dial(context.Context, string, string) (net.Conn, error) {
 	return &link{lane: l, used: time.Now()}, nil
 }
 
-// greet ends the handshake: what was sent so far was no command.
+// greet ends the handshake.
 func (l *lane) greet(ctx context.Context, conn *redis.Conn) error {
-	if err := l.server.greet(ctx, conn); err != nil {
-		return err
+	err := l.server.greet(ctx, conn)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.link != nil {
+		l.link.greeted = err == nil
 	}
-	l.sent = false
-	return nil
+	return err
 }
 
 // exchange sends the commands together and reads the answers. Each command has
@@ -151,7 +153,7 @@ func (l *lane) connect(k *link) error {
 	l.stopDial = nil
 	switch {
 	case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return fmt.Errorf("no connection within %v", l.server.dialTimeout)
+		return errDial{fmt.Errorf("no connection within %v: %w", l.server.dialTimeout, err)}
 	case err != nil:
 		return errDial{err}
 	case l.interrupted:

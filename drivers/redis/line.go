@@ -199,6 +199,8 @@ func (l *line) next(ln *lane) []*request {
 	defer l.mu.Unlock()
 	var requests []*request
 	b := &batch{lane: ln}
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	n, size := 0, 0
 	for _, r := range l.queue {
 		if len(requests) == maxBatch || size > maxBatchBytes {

@@ -19,12 +19,13 @@ const fresh = time.Millisecond
 // go-redis asks for a syscall.Conn before it uses a connection again, in order
 // to find out whether it still stands; a link answers that by itself.
 type link struct {
-	lane  *lane
-	raw   net.Conn // nil until connected; set and cleared under the lane's mutex
-	epoch int64    // of the server when it connected
-	used  time.Time
-	armed bool // the deadline is set for what comes next
-	shut  bool
+	lane    *lane
+	raw     net.Conn // nil until connected; set under the lane's mutex
+	epoch   int64    // of the server when it connected
+	greeted bool     // the handshake is over: what is written now are commands
+	used    time.Time
+	armed   bool // the deadline is set for what comes next
+	shut    bool
 }
 
 var (
@@ -45,7 +46,7 @@ func (l *link) Write(b []byte) (int, error) {
 		return 0, err
 	}
 	n, err := l.raw.Write(b)
-	if n > 0 || err == nil || !isPlain(l.raw) {
+	if l.greeted && (n > 0 || err == nil || !isPlain(l.raw)) {
 		l.lane.sent = true
 	}
 	l.armed = err == nil

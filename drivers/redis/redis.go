@@ -9,8 +9,10 @@ package redis
 
 import (
 	"context"
+	"sync"
 
 	"github.com/cachewright/cachewright/sdk"
+	"github.com/redis/go-redis/v9"
 )
 
 const version = "0.1.0"
@@ -34,11 +36,20 @@ type store struct {
 	hub     *hub
 }
 
+// quiet keeps go-redis from logging: it would repeat what servers say, which may
+// be a secret, and errors say it all.
+type quiet struct{}
+
+func (quiet) Printf(context.Context, string, ...any) {}
+
+var quieten = sync.OnceFunc(func() { redis.SetLogger(quiet{}) })
+
 func open(_ context.Context, o options) (*store, error) {
 	t, err := o.understand()
 	if err != nil {
 		return nil, err
 	}
+	quieten()
 	s := &store{target: t, route: t.route(), nowhere: &server{settings: t.settings(), name: t.space()}}
 	s.hub = newHub(s.route.subscribe)
 	return s, nil
