@@ -98,12 +98,15 @@ WHERE NOT EXISTS (SELECT FROM {cache} AS c WHERE c.key = $1 AND {live})
 ON CONFLICT (key) DO UPDATE SET value = excluded.value, expiry = clock_timestamp() + $3::interval
 WHERE c.expiry <= clock_timestamp()`
 
+	// A plain UPDATE computes its values before it waits for the row.
 	replaceSQL = `
-UPDATE {cache} AS c SET value = $2, expiry = clock_timestamp() + $3::interval WHERE c.key = $1 AND {live}`
+WITH held AS MATERIALIZED (SELECT c.key FROM {cache} AS c WHERE c.key = $1 AND {live} FOR UPDATE)
+UPDATE {cache} AS c SET value = $2, expiry = clock_timestamp() + $3::interval
+FROM held WHERE c.key = held.key AND {live}`
 
-	pullSQL = `DELETE FROM {cache} AS c WHERE c.key = $1 AND {live} RETURNING c.value`
+	pullSQL = `DELETE FROM {cache} AS c WHERE c.key = $1 AND {live} RETURNING c.value, {live}`
 
-	compareSQL = `DELETE FROM {cache} AS c WHERE c.key = $1 AND c.value = $2 AND {live}`
+	compareSQL = `DELETE FROM {cache} AS c WHERE c.key = $1 AND c.value = $2 AND {live} RETURNING {live}`
 
 	// integerSQL is the row's value as a number, NULL unless it is an integer as
 	// sdk.ParseInteger reads it. No step of it fails, whatever the bytes are.
@@ -141,7 +144,10 @@ SELECT count(*) FILTER (WHERE live) FROM gone`
 
 	ttlSQL = `SELECT c.expiry - clock_timestamp() FROM {cache} AS c WHERE c.key = $1 AND {live}`
 
-	touchSQL = `UPDATE {cache} AS c SET expiry = clock_timestamp() + $2::interval WHERE c.key = $1 AND {live}`
+	touchSQL = `
+WITH held AS MATERIALIZED (SELECT c.key FROM {cache} AS c WHERE c.key = $1 AND {live} FOR UPDATE)
+UPDATE {cache} AS c SET expiry = clock_timestamp() + $2::interval
+FROM held WHERE c.key = held.key AND {live}`
 
 	keysSQL = `
 SELECT c.key FROM {cache} AS c

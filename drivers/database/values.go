@@ -173,12 +173,18 @@ func bytea(value []byte) []byte {
 
 // Delete implements sdk.Store.
 func (s *store) Delete(ctx context.Context, key string) (existed bool, err error) {
+	return s.remove(ctx, s.sql.delete, key)
+}
+
+// remove runs a DELETE that says of the row it removed whether it was live. One
+// that ended while it was waited for was not.
+func (s *store) remove(ctx context.Context, sql string, args ...any) (live bool, err error) {
 	err = s.do(ctx, repeatable, func(conn *pgx.Conn) error {
 		var ok bool
-		existed = false
-		return found(conn.QueryRow(ctx, s.sql.delete, key).Scan(&existed), &ok)
+		live = false
+		return found(conn.QueryRow(ctx, sql, args...).Scan(&live), &ok)
 	})
-	return existed, err
+	return live && err == nil, err
 }
 
 // Add implements sdk.Adder.
@@ -193,18 +199,19 @@ func (s *store) Replace(ctx context.Context, key string, value []byte, ttl time.
 
 // Pull implements sdk.Puller.
 func (s *store) Pull(ctx context.Context, key string) (value []byte, ok bool, err error) {
+	var live bool
 	err = s.do(ctx, once, func(conn *pgx.Conn) error {
-		return found(conn.QueryRow(ctx, s.sql.pull, key).Scan(&value), &ok)
+		return found(conn.QueryRow(ctx, s.sql.pull, key).Scan(&value, &live), &ok)
 	})
-	if err != nil {
+	if err != nil || !ok || !live {
 		return nil, false, err
 	}
-	return value, ok, nil
+	return value, true, nil
 }
 
 // CompareDelete implements sdk.CompareDeleter.
 func (s *store) CompareDelete(ctx context.Context, key string, value []byte) (deleted bool, err error) {
-	return s.exec(ctx, repeatable, s.sql.compare, key, bytea(value))
+	return s.remove(ctx, s.sql.compare, key, bytea(value))
 }
 
 // exec runs a statement that changes one row or none, and reports which.
