@@ -2,6 +2,8 @@ package servertest
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -90,6 +92,19 @@ func TestMemcachedAnswers(t *testing.T) {
 				t.Fatalf("after a restart: %v", err)
 			}
 		})
+	}
+}
+
+func TestMemcachedWithUsersAnswers(t *testing.T) {
+	t.Parallel()
+	users := filepath.Join(t.TempDir(), "users")
+	if err := os.WriteFile(users, []byte("name:secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server := StartMemcached(t, MemcachedOptions{Args: []string{"-Y", users}})
+	answer, err := ask("tcp", server.Addr(), nil, "set auth 0 0 11\r\nname secret")
+	if answer != "STORED" || err != nil {
+		t.Fatalf("the user is answered by %q, %v", answer, err)
 	}
 }
 
