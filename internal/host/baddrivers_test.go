@@ -15,7 +15,9 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/status"
 
 	"github.com/cachewright/cachewright/internal/wire"
 	"github.com/cachewright/cachewright/sdk"
@@ -75,13 +77,18 @@ var badDrivers = map[string]func(){
 		handshake("1|1", listen(), base64.RawStdEncoding.EncodeToString(id.config.Certificates[0].Certificate[0]))
 	},
 	"answers with another certificate": func() {
-		id, err := newIdentity()
-		exitOn(err)
-		l, err := net.Listen("unix", filepath.Join(os.Getenv("PLUGIN_UNIX_SOCKET_DIR"), "s"))
-		exitOn(err)
-		own := &tls.Config{Certificates: id.config.Certificates}
-		go grpc.NewServer(grpc.Creds(credentials.NewTLS(own))).Serve(l)
-		handshake("1|1", l.Addr().String(), certificate())
+		address, _ := serveOther(func(any, grpc.ServerStream) error { return nil })
+		handshake("1|1", address, certificate())
+	},
+	"never answers Describe": func() {
+		address, own := serveOther(func(any, grpc.ServerStream) error { select {} })
+		handshake("1|1", address, own)
+	},
+	"serves something else": func() {
+		address, own := serveOther(func(any, grpc.ServerStream) error {
+			return status.Error(codes.Unimplemented, "unknown service")
+		})
+		handshake("1|1", address, own)
 	},
 	"speaks another version":  func() { handshake("1|99", listen(), "") },
 	"speaks another protocol": func() { handshake("7|1", listen(), "") },
@@ -126,6 +133,18 @@ func listen() string {
 		}
 	}()
 	return l.Addr().String()
+}
+
+// serveOther serves gRPC with a certificate of its own, and answers every call
+// in one way.
+func serveOther(answer grpc.StreamHandler) (address, certificate string) {
+	id, err := newIdentity()
+	exitOn(err)
+	l, err := net.Listen("unix", filepath.Join(os.Getenv("PLUGIN_UNIX_SOCKET_DIR"), "s"))
+	exitOn(err)
+	own := credentials.NewTLS(&tls.Config{Certificates: id.config.Certificates})
+	go grpc.NewServer(grpc.Creds(own), grpc.UnknownServiceHandler(answer)).Serve(l)
+	return l.Addr().String(), base64.RawStdEncoding.EncodeToString(id.config.Certificates[0].Certificate[0])
 }
 
 func handshake(versions, address, certificate string) {

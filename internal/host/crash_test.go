@@ -293,3 +293,28 @@ func TestCloseDuringCallsAndStarts(t *testing.T) {
 		}
 	})
 }
+
+func TestCallsThatRunOutOfTimeCastNoDoubtOnTheProcess(t *testing.T) {
+	t.Parallel()
+	log := &logBuffer{}
+	spec := command(t, "driver")
+	spec.Logger = log.logger()
+	d := newDriver(t, spec)
+	r := openStore(t, d, nil)
+	var callers sync.WaitGroup
+	for range 8 {
+		callers.Go(func() {
+			for range 25 {
+				ctx, cancel := context.WithTimeout(guarded(t), 10*time.Millisecond)
+				if _, _, err := r.Get(ctx, "hang"); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, wire.ErrUnavailable) {
+					t.Errorf("got %v, want the deadline alone", err)
+				}
+				cancel()
+			}
+		})
+	}
+	callers.Wait()
+	if s := d.Status(); s.State != StateReady || s.Restarts != 0 || s.LastErr != nil {
+		t.Errorf("status %+v", s)
+	}
+}

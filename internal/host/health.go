@@ -51,11 +51,10 @@ func (d *Driver) ask(ctx context.Context, s *session) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, d.pace.answer,
 		fmt.Errorf("no answer within %v: %w", d.pace.answer, context.DeadlineExceeded))
 	defer cancel()
-	err := s.check(ctx)
-	if err != nil && ctx.Err() != nil {
-		return context.Cause(ctx)
+	if err := s.check(ctx); err != nil {
+		return endOf(ctx, err)
 	}
-	return err
+	return nil
 }
 
 // clearDoubt puts a session back to use whose process has given a sign of life.

@@ -189,14 +189,20 @@ func (in *instance) describe(ctx context.Context) error {
 		fmt.Errorf("no answer to Describe within %v: %w", wire.DescribeTimeout, context.DeadlineExceeded))
 	defer cancel()
 	desc, nonce, err := in.conn.describe(ctx)
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
 	if err != nil {
-		return err
+		return endOf(ctx, err)
 	}
 	in.desc = desc
 	return checkIdentity(in.spec, in.program, desc, nonce == in.nonce)
+}
+
+// endOf gives the reason for which ctx ended, where that made a call fail.
+func endOf(ctx context.Context, err error) error {
+	if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) || !overdue(ctx) && ctx.Err() == nil {
+		return err
+	}
+	<-ctx.Done() // now or in a moment
+	return context.Cause(ctx)
 }
 
 func checkIdentity(spec Spec, prog *program, desc Description, ours bool) error {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -42,7 +43,11 @@ func (o *outcome) failure(ctx context.Context, err error) error {
 	if names := o.trailer.Get(wire.ErrorTrailer); len(names) > 0 {
 		return o.driverError(strings.Join(names, ","), st.Message())
 	}
-	if ctxErr := ctx.Err(); ctxErr != nil {
+	ctxErr := ctx.Err()
+	if ctxErr == nil && st.Code() == codes.Canceled && overdue(ctx) {
+		ctxErr = context.DeadlineExceeded
+	}
+	if ctxErr != nil {
 		return o.unknown(o.sent(), ctxErr)
 	}
 	switch st.Code() {
@@ -53,6 +58,16 @@ func (o *outcome) failure(ctx context.Context, err error) error {
 	default:
 		return o.unknown(!refusal(st.Code()), wire.FromStatus(st.Code(), st.Message()))
 	}
+}
+
+// overdue reports whether ctx's deadline is over, or as good as. The driver's
+// process has the same deadline by its own clock and cancels the call then,
+// which this side may hear of before its own timer, and which would look like a
+// lost connection.
+func overdue(ctx context.Context) bool {
+	const moment = 10 * time.Millisecond
+	deadline, ok := ctx.Deadline()
+	return ok && time.Until(deadline) < moment
 }
 
 // driverError reads what the driver said of its failure.

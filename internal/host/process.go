@@ -254,6 +254,9 @@ func (p *process) spokenVersion() string {
 func (p *process) silence() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.phase < phaseRunning {
+		return "the system did not get to execute it"
+	}
 	if p.answer != "" {
 		return "it printed its handshake and took no connection"
 	}

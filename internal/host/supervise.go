@@ -21,8 +21,8 @@ func (d *Driver) supervise(ctx context.Context) {
 		MaxInterval:         d.pace.longestPause,
 	}
 	pauses.Reset()
-	fresh := true // the next failure is answered by a start at once
-	for {
+	fresh := true // the next death is answered by a start at once
+	for ctx.Err() == nil {
 		s, err := d.bringUp(ctx)
 		if err == nil {
 			up := time.Now()
