@@ -60,7 +60,7 @@ func (t *tree) lock(ctx context.Context, n byte, create bool) (l lockedFolder, e
 			gate.leave()
 		}
 	}()
-	for range maxAttempts {
+	for attempt := range maxAttempts {
 		l, err = t.lockExisting(ctx, n, gate)
 		if err == unix.ENOENT && create {
 			err = t.create(n)
@@ -71,7 +71,7 @@ func (t *tree) lock(ctx context.Context, n byte, create bool) (l lockedFolder, e
 		if err != errStale {
 			return l, err
 		}
-		if err := ctx.Err(); err != nil {
+		if err := pause(ctx, time.Duration(attempt)*100*time.Microsecond); err != nil {
 			return l, err
 		}
 	}

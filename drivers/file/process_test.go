@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -73,16 +72,20 @@ func actor(t *testing.T, name, dir string) *exec.Cmd {
 	return cmd
 }
 
-// outcome waits for an actor's report.
-func outcome[R any](t *testing.T, cmd *exec.Cmd) (report R) {
+// begin starts an actor; the function that it returns waits for the report.
+func begin[R any](t *testing.T, cmd *exec.Cmd) (outcome func() R) {
 	t.Helper()
-	out, err := cmd.Output()
-	if err != nil {
-		t.Errorf("the process failed: %v: %s", err, cmd.Stderr)
+	out := new(bytes.Buffer)
+	cmd.Stdout = out
+	must(t, cmd.Start())
+	return func() (report R) {
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the process failed: %v: %s", err, cmd.Stderr)
+		} else if err := json.Unmarshal(out.Bytes(), &report); err != nil {
+			t.Errorf("the process reported %q: %v", out, err)
+		}
 		return report
 	}
-	must(t, json.Unmarshal(out, &report))
-	return report
 }
 
 const (
@@ -112,17 +115,15 @@ func countAndAdd(ctx context.Context, s *store) (any, error) {
 func TestEightProcessesLoseNoIncrementAndAddOnce(t *testing.T) {
 	t.Parallel()
 	s := openTest(t)
-	wins := make([]int, processes)
-	var all sync.WaitGroup
-	for i := range wins {
-		all.Go(func() { wins[i] = outcome[int](t, actor(t, "count", s.set.root)) })
+	var outcomes []func() int
+	for range processes {
+		outcomes = append(outcomes, begin[int](t, actor(t, "count", s.set.root)))
 	}
-	all.Wait()
-	holds(t, s, "hits", fmt.Sprint(processes*steps))
 	total := 0
-	for _, won := range wins {
-		total += won
+	for _, outcome := range outcomes {
+		total += outcome()
 	}
+	holds(t, s, "hits", fmt.Sprint(processes*steps))
 	if total != steps {
 		t.Errorf("%d adds won over %d keys", total, steps)
 	}
@@ -147,18 +148,18 @@ func TestProcessesThatCreateAColdStoreAtOnceAllSucceed(t *testing.T) {
 	s := openTest(t, at(t.TempDir()+"/not/there/yet"))
 	start, release, err := os.Pipe()
 	must(t, err)
-	var all sync.WaitGroup
+	var outcomes []func() string
 	for range many {
 		cmd := actor(t, "appear", s.set.root)
 		cmd.Stdin = start
-		all.Go(func() {
-			key := outcome[string](t, cmd)
-			holds(t, s, key, key)
-		})
+		outcomes = append(outcomes, begin[string](t, cmd))
 	}
 	must(t, start.Close())
 	must(t, release.Close())
-	all.Wait()
+	for _, outcome := range outcomes {
+		key := outcome()
+		holds(t, s, key, key)
+	}
 }
 
 const bigValue = 4 << 20

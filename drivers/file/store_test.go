@@ -91,35 +91,30 @@ func TestAColdDirectoryTakesManyWritersAtOnce(t *testing.T) {
 	}
 }
 
-func TestADirectoryThatIsRemovedAllTheTimeFailsNoWrite(t *testing.T) {
+func TestADirectoryThatIsRemovedDuringACallFailsNoCall(t *testing.T) {
 	t.Parallel()
 	s := openTest(t, at(t.TempDir()+"/cache"))
-	stop := make(chan struct{})
-	var remover sync.WaitGroup
-	remover.Go(func() {
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-				_ = os.RemoveAll(s.set.root)
-				time.Sleep(time.Millisecond)
-			}
-		}
-	})
-	for i := range 300 {
-		if err := s.Set(t.Context(), fmt.Sprint("key:", i), []byte("value"), sdk.NoExpiry); err != nil {
-			t.Errorf("set %d: %v", i, err)
-		}
-		if _, _, err := s.Get(t.Context(), fmt.Sprint("key:", i)); err != nil {
-			t.Errorf("get %d: %v", i, err)
-		}
-		if _, _, err := s.Keys(t.Context(), "", nil, 10); err != nil {
-			t.Errorf("keys %d: %v", i, err)
-		}
+	calls := map[string]func(key string) error{
+		"set":   func(key string) error { return s.Set(t.Context(), key, []byte("value"), sdk.NoExpiry) },
+		"get":   func(key string) error { _, _, err := s.Get(t.Context(), key); return err },
+		"pull":  func(key string) error { _, _, err := s.Pull(t.Context(), key); return err },
+		"keys":  func(string) error { _, _, err := s.Keys(t.Context(), "", nil, 10); return err },
+		"clear": func(string) error { _, _, err := s.Clear(t.Context(), "", nil); return err },
+		"sweep": func(string) error { return (&sweeper{entries: s.entries}).round(t.Context()) },
+		"stats": func(string) error { _, err := s.Stats(t.Context()); return err },
 	}
-	close(stop)
-	remover.Wait()
+	for i := range 100 {
+		var all sync.WaitGroup
+		all.Go(func() { _ = os.RemoveAll(s.set.root) })
+		for name, call := range calls {
+			all.Go(func() {
+				if err := call(fmt.Sprint("key:", i)); err != nil {
+					t.Errorf("%s %d: %v", name, i, err)
+				}
+			})
+		}
+		all.Wait()
+	}
 }
 
 func TestACancelledWriteOfALargeValueLeavesTheOldOne(t *testing.T) {

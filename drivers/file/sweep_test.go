@@ -109,6 +109,18 @@ func TestSeveralSweepersAndWritersTakeNothingFromEachOther(t *testing.T) {
 	sweepers.Wait()
 }
 
+func TestASweepJudgesAgainUnderTheLock(t *testing.T) {
+	t.Parallel()
+	s := openTest(t)
+	set(t, s, "key", "fresh", time.Hour) // expired when the sweep saw it, say
+	n, name := place("key")
+	w := &sweeper{entries: s.entries}
+	if removed, err := w.removeDead(t.Context(), n, []string{name, "vanished"}); removed != 0 || err != nil {
+		t.Errorf("the sweep removed %d files: %v", removed, err)
+	}
+	holds(t, s, "key", "fresh")
+}
+
 // expireAndReplace stores over an entry that is just expiring, again and again.
 func expireAndReplace(t *testing.T, s *store, key string) {
 	for i := range 60 {

@@ -64,7 +64,7 @@ func (t *tree) existing() ([]byte, error) {
 	}
 	dir := os.NewFile(uintptr(fd), t.path)
 	defer dir.Close()
-	names, err := dir.Readdirnames(-1)
+	names, err := readNames(dir, -1)
 	if err != nil {
 		return nil, err
 	}
@@ -115,17 +115,24 @@ func (f folder) each(batch int, fn func(names []string) error) error {
 	dir := os.NewFile(uintptr(fd), f.path)
 	defer dir.Close()
 	for {
-		names, err := dir.Readdirnames(batch)
-		if err == io.EOF || errors.Is(err, unix.ENOENT) || err == nil && len(names) == 0 {
-			return nil
-		}
-		if err != nil {
+		names, err := readNames(dir, batch)
+		if err != nil || len(names) == 0 {
 			return err
 		}
 		if err := fn(names); err != nil {
 			return err
 		}
 	}
+}
+
+// readNames returns some names of a directory, -1 for all, and none at its end
+// or if it was removed.
+func readNames(dir *os.File, limit int) ([]string, error) {
+	names, err := dir.Readdirnames(limit)
+	if err == io.EOF || errors.Is(err, unix.ENOENT) {
+		return nil, nil
+	}
+	return names, err
 }
 
 // head reads the entry under a name, but for its value.
