@@ -28,7 +28,7 @@ const (
 	leastBytes sdk.Bytes = 4 << 10
 	longestKey           = 1024
 	// entryOverhead is what an entry takes beside its key and its value.
-	entryOverhead = 256
+	entryOverhead = 200
 )
 
 type options struct {

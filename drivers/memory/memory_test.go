@@ -7,6 +7,11 @@ import (
 	"github.com/cachewright/cachewright/sdk/drivertest"
 )
 
-func TestConformance(t *testing.T) {
-	drivertest.Run(t, memory.Driver, func(testing.TB) map[string]any { return nil })
-}
+func byBytes(testing.TB) map[string]any   { return nil }
+func byEntries(testing.TB) map[string]any { return map[string]any{"max_entries": 100_000} }
+
+func TestConformance(t *testing.T) { drivertest.Run(t, memory.Driver, byBytes) }
+
+func TestConformanceInFakeTime(t *testing.T) { drivertest.RunInBubble(t, memory.Driver, byEntries) }
+
+func BenchmarkStore(b *testing.B) { drivertest.Bench(b, memory.Driver, byBytes) }

@@ -196,6 +196,7 @@ func noImmortal(ctx context.Context, t T) {
 				t.Errorf("Increment: %v", err)
 				return
 			}
+			time.Sleep(step / 4) // in a bubble, time passes only here
 		}
 	})
 	for _, key := range keys {

@@ -37,7 +37,7 @@ func startChild(t testing.TB, d sdk.Driver) process {
 	log := new(childLog)
 	driver := host.New(host.Spec{
 		Name:    d.Name,
-		Command: []string{executable(t), "-test.run=" + only(t.Name())},
+		Command: append([]string{executable(t)}, only(t)...),
 		Env:     map[string]string{childKey: d.Name, "GORACE": "atexit_sleep_ms=0"},
 		Logger:  slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{ReplaceAttr: log.note})),
 	})
@@ -62,14 +62,18 @@ func executable(t testing.TB) string {
 	return path
 }
 
-// only is the pattern that runs one test, which calls Run, and not the subtests
-// that Run makes of it.
-func only(test string) string {
+// only are the arguments that make a test binary run t, which calls Run or
+// Bench, and as little else as possible.
+func only(t testing.TB) []string {
 	var parts []string
-	for part := range strings.SplitSeq(test, "/") {
+	for part := range strings.SplitSeq(t.Name(), "/") {
 		parts = append(parts, "^"+regexp.QuoteMeta(part)+"$")
 	}
-	return strings.Join(parts, "/")
+	pattern := strings.Join(parts, "/")
+	if _, ok := t.(*testing.B); ok {
+		return []string{"-test.run=^$", "-test.bench=" + pattern}
+	}
+	return []string{"-test.run=" + pattern}
 }
 
 // A childLog keeps what the host logs about a child, and how the child ended.

@@ -88,7 +88,15 @@ func (l *listener) end() {
 }
 
 func TestOnly(t *testing.T) {
-	if got, want := only("TestA/b c/d+"), `^TestA$/^b c$/^d\+$`; got != want {
-		t.Errorf("only = %s; want %s", got, want)
+	for _, test := range []struct {
+		t    testing.TB
+		want string
+	}{
+		{&listener{TB: t, name: "TestA/b c/d+"}, `-test.run=^TestA$/^b c$/^d\+$`},
+		{&testing.B{}, "-test.run=^$ -test.bench=^$"},
+	} {
+		if got := strings.Join(only(test.t), " "); got != test.want {
+			t.Errorf("only(%s) = %s; want %s", test.t.Name(), got, test.want)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cachewright/cachewright/sdk"
@@ -39,6 +40,30 @@ func Run(t *testing.T, d sdk.Driver, config func(testing.TB) map[string]any) {
 			}
 		})
 	}
+}
+
+// RunInBubble runs the suite in this process, each case in a bubble of package
+// testing/synctest, where time is fake and no goroutine may outlive its store.
+// It is for drivers that wait for nothing outside the process.
+func RunInBubble(t *testing.T, d sdk.Driver, config func(testing.TB) map[string]any) {
+	for _, c := range Cases() {
+		t.Run("bubble/"+c.Name, func(t *testing.T) {
+			if why := c.excuse(t, direct{d}, config(t)); why != "" {
+				t.Skip(why) // a skip in the bubble would not be seen out here
+			}
+			synctest.Test(t, func(t *testing.T) { c.run(t, direct{d}, direct{d}, config(t)) })
+		})
+	}
+}
+
+// excuse opens a store only to ask it.
+func (c Case) excuse(t testing.TB, p process, options map[string]any) string {
+	s, err := p.open(t.Context(), options)
+	if err != nil {
+		t.Fatalf("open a store: %v", err)
+	}
+	defer s.Close(t.Context())
+	return c.Excuse(s)
 }
 
 // run runs the case on a fresh store in process here.
