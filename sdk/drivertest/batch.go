@@ -3,6 +3,7 @@ package drivertest
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -81,6 +82,11 @@ var batchCases = []Case{
 		Name: "batch/large",
 		Rule: "Batches whose values outgrow one message are stored and answered in full.",
 		Run:  largeBatch,
+	},
+	{
+		Name: "batch/crossing",
+		Rule: "Batches over the same keys in opposite orders don't stop each other.",
+		Run:  crossingBatches,
 	},
 	{
 		Name: "batch/one-too-large",
@@ -176,6 +182,36 @@ func largeBatch(ctx context.Context, t T) {
 		return value
 	})
 	c.DeleteMany(ctx, keys)
+}
+
+func crossingBatches(ctx context.Context, t T) {
+	c := on(ctx, t)
+	keys := c.keys(50, "k")
+	together(8, func(i int) {
+		order := slices.Clone(keys)
+		entries := make([]sdk.Entry, len(keys))
+		if i%2 == 1 {
+			slices.Reverse(order)
+		}
+		for n, key := range order {
+			entries[n] = sdk.Entry{Key: key, Value: []byte("v"), TTL: time.Hour}
+		}
+		for round := range 4 {
+			var err error
+			if (i/2+round)%3 == 2 {
+				_, err = c.DeleteMany(ctx, order)
+			} else {
+				err = c.SetMany(ctx, entries)
+			}
+			if err != nil {
+				t.Errorf("a batch that crosses others: %v", err)
+			}
+		}
+	})
+	if err := c.SetMany(ctx, []sdk.Entry{{Key: keys[0], Value: []byte("after")}}); err != nil {
+		t.Errorf("SetMany: %v", err)
+	}
+	c.holds(keys[0], "after")
 }
 
 func oneTooLarge(ctx context.Context, t T) {

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/cachewright/cachewright/sdk"
@@ -205,6 +206,14 @@ var faults = []fault{
 	{"keys are paths", []string{"keys/hostile", "keys/nested"}, rekey(path.Clean)},
 	{"keys are 250 bytes", []string{"keys/long", "lease/keys"}, rekey(func(k string) string { return k[:min(len(k), 250)] })},
 	{"keys are 1,024 bytes", []string{"keys/longest-lock"}, rekey(func(k string) string { return k[:min(len(k), 1024)] })},
+	{"the limit counts the key", []string{"values/large"}, vary(func(f *faulty) {
+		f.set = func(ctx context.Context, key string, v []byte, ttl time.Duration) error {
+			if len(key)+len(v) > 5<<20+100 {
+				return sdk.ErrTooLarge
+			}
+			return f.reference.Set(ctx, key, v, ttl)
+		}
+	})},
 	{"colons are replaced", []string{"keys/long"}, rekey(func(k string) string { return strings.ReplaceAll(k, ":", ";") })},
 	{"control characters are dropped", []string{"keys/hostile"}, rekey(func(k string) string {
 		return strings.Map(func(r rune) rune {
@@ -513,6 +522,17 @@ var faults = []fault{
 			return len(keys), nil
 		}
 	})},
+	{"batches deadlock", []string{"batch/crossing"}, vary(func(f *faulty) {
+		var busy atomic.Int64
+		f.setMany = func(ctx context.Context, entries []sdk.Entry) error {
+			defer busy.Add(-1)
+			if busy.Add(1) > 1 {
+				return errors.New("deadlock detected")
+			}
+			pause()
+			return f.reference.SetMany(ctx, entries)
+		}
+	})},
 	{"a batch stops at a thousand", []string{"batch/many-keys"}, vary(func(f *faulty) {
 		f.setMany = func(ctx context.Context, entries []sdk.Entry) error {
 			return f.reference.SetMany(ctx, entries[:min(len(entries), 1000)])
@@ -666,6 +686,9 @@ var faults = []fault{
 	})},
 	{"leases never end", []string{"lease/expired"}, relet(func(time.Duration) time.Duration { return time.Hour })},
 	{"leases end early", []string{"lease/expired"}, relet(func(d time.Duration) time.Duration { return d * 9 / 10 })},
+	{"leases wrap at 32 bits", []string{"lease/far"}, relet(func(d time.Duration) time.Duration {
+		return time.Duration(int32(d.Milliseconds())) * time.Millisecond
+	})},
 	{"anybody may release", []string{"lease/release"}, vary(func(f *faulty) {
 		f.release = func(ctx context.Context, q sdk.LeaseRequest) (bool, error) {
 			unlock := f.locked()
@@ -788,6 +811,19 @@ var faults = []fault{
 	})},
 	{"an announced report is empty", []string{"life/ping-and-stats"}, vary(func(f *faulty) {
 		f.stats = func(context.Context) ([]sdk.Stat, error) { return nil, nil }
+	})},
+
+	{"the first writers trip over each other", []string{"life/cold-start"}, vary(func(f *faulty) {
+		var ready atomic.Bool
+		f.set = func(ctx context.Context, key string, v []byte, ttl time.Duration) error {
+			if !ready.Load() {
+				pause()
+				if ready.Swap(true) {
+					return errors.New("the table exists already")
+				}
+			}
+			return f.reference.Set(ctx, key, v, ttl)
+		}
 	})},
 
 	// announcements

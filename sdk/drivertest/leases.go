@@ -103,6 +103,23 @@ var leaseCases = []Case{
 		},
 	},
 	{
+		Name:  "lease/far",
+		Rule:  "A lease of months or years is one: no deadline overflows.",
+		Needs: leasing,
+		Run: func(ctx context.Context, t T) {
+			on(ctx, t).eachStrategy(func(l lease) {
+				const day = 24 * time.Hour
+				for _, d := range []time.Duration{25 * day, 31 * day, 50 * day, 100 * 365 * day} {
+					if g := l.attempt("owner", d); !g.OK || !about(g.Remaining, d) {
+						t.Errorf("%s: a grant of %v: OK %t, remaining %v", l.strategy, d, g.OK, g.Remaining)
+					}
+					l.refuses("other")
+				}
+				l.releases("owner", true)
+			})
+		},
+	},
+	{
 		Name:  "lease/renew",
 		Rule:  "Renew prolongs a live lease of its owner; one that has ended, is another's or never was stays as it is.",
 		Needs: []sdk.Capability{sdk.CanLease, sdk.CanRenewLease},

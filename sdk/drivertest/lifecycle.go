@@ -122,6 +122,11 @@ var lifecycleCases = []Case{
 		},
 	},
 	{
+		Name: "life/cold-start",
+		Rule: "The first calls of a store that has just been opened work, however many come at once and from wherever.",
+		Run:  coldStart,
+	},
+	{
 		Name: "life/two-stores",
 		Rule: "A store that is closed disturbs no other store of the driver.",
 		Except: func(tr sdk.Traits) string {
@@ -210,6 +215,27 @@ func cancelledDuring(ctx context.Context, t T) {
 	})
 	c.set(c.key("k"), "after", sdk.NoExpiry)
 	c.holds(c.key("k"), "after")
+}
+
+// coldStart writes one key that is not there yet, and one key of every caller's
+// own, before anything else has made the backend ready.
+func coldStart(ctx context.Context, t T) {
+	c := on(ctx, t)
+	stores := []Store{c.Store}
+	if c.Traits().Class == sdk.ClassOverlap {
+		stores = append(stores, c.another().Store)
+	}
+	keys := c.keys(callers, "k")
+	together(callers, func(i int) {
+		s := stores[i%len(stores)]
+		for _, key := range []string{c.key("shared"), keys[i]} {
+			if err := s.Set(ctx, key, []byte("v"), sdk.NoExpiry); err != nil {
+				t.Errorf("a first Set, of %s: %v", show(key), err)
+			}
+		}
+	})
+	c.holds(c.key("shared"), "v")
+	c.answers(keys, func(int) string { return "v" })
 }
 
 func closeDuringCalls(ctx context.Context, t T) {

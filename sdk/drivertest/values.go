@@ -168,6 +168,12 @@ func largeValue(ctx context.Context, t T) {
 	}
 	c.set(c.key("large"), "short", sdk.NoExpiry)
 	c.holds(c.key("large"), "short")
+	if c.Traits().MaxValue > 0 {
+		longest := c.sized(c.Traits().MaxKey, "k")
+		if err := c.Set(ctx, longest, value, sdk.NoExpiry); err != nil {
+			t.Errorf("Set of %d bytes, within the limit, under the longest key: %v", size, err)
+		}
+	}
 }
 
 func tooLarge(ctx context.Context, t T) {
