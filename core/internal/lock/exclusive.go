@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/cachewright/cachewright/internal/lockwatch"
 	"github.com/cachewright/cachewright/internal/wire"
 	"github.com/cachewright/cachewright/sdk"
 )
@@ -56,13 +55,13 @@ func (s exclusive) Enter(ctx context.Context, r Request) (Held, error) {
 	if err := turns.enter(ctx, id, ended, s.Closing); err != nil {
 		return Held{}, err
 	}
-	k, err := s.contend(ctx, request, ended)
+	pass := func() { turns.pass(id) }
+	k, err := s.contend(ctx, request, ended, pass)
 	if err != nil {
-		turns.pass(id)
+		pass()
 		return Held{}, err
 	}
-	k.pass = func() { turns.pass(id) }
-	return k.keep(), nil
+	return k.held(), nil
 }
 
 func (s exclusive) lease(t Timing) time.Duration {
@@ -73,26 +72,63 @@ func (s exclusive) lease(t Timing) time.Duration {
 }
 
 // contend tries until it wins or the wait is over. The holder's deadline counts
-// from before the request that won.
-func (s exclusive) contend(ctx context.Context, r sdk.LeaseRequest, ended waitLimit) (*keeper, error) {
+// from before the request that won. A win that was over before its answer came
+// is none, nor is one that was lost with the driver's process meanwhile: it
+// asks again, and gives back what it may have when it gives up.
+func (s exclusive) contend(ctx context.Context, r sdk.LeaseRequest, ended waitLimit, pass func()) (_ *keeper, err error) {
+	granted := false
+	defer func() {
+		if granted && err != nil {
+			s.Go(func() { s.giveBack(ctx, r) })
+		}
+	}()
 	for {
-		asked := s.Elapsed()
+		k := newKeeper(ctx, s.Backend, r)
 		grant, err := s.acquire(ctx, r)
+		if err == nil && grant.OK && k.enter(grant.Fence, pass) {
+			return k, nil
+		}
+		k.forget()
+		switch {
+		case err != nil:
+		case grant.OK:
+			granted, err = true, s.over(ctx, ended)
+		default:
+			err = s.await(ctx, r, grant.Remaining, ended)
+		}
 		if err != nil {
 			return nil, err
 		}
-		if grant.OK {
-			return &keeper{backend: s.Backend, request: r, fence: grant.Fence, deadline: asked + r.Lease, kept: lockwatch.From(ctx)}, nil
-		}
-		if err := s.await(ctx, r, grant.Remaining, ended); err != nil {
-			return nil, err
-		}
+	}
+}
+
+// giveBack releases, on a context of its own, what nobody is going to use.
+func (s exclusive) giveBack(ctx context.Context, r sdk.LeaseRequest) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+	defer cancel()
+	_ = s.release(ctx, r)
+}
+
+// over is why there is no further attempt, if there is a reason.
+func (s exclusive) over(ctx context.Context, ended waitLimit) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.Closing.Done():
+		return gaveUp(ctx, wire.ErrClosed)
+	case <-ended:
+		return gaveUp(ctx, wire.ErrLockTimeout)
+	default:
+		return nil
 	}
 }
 
 // await returns nil when it is worth another attempt: woken up, or the lease
 // that stands in the way is over, or it is time to look.
 func (s exclusive) await(ctx context.Context, r sdk.LeaseRequest, remaining time.Duration, ended waitLimit) error {
+	if err := s.over(ctx, ended); err != nil {
+		return err
+	}
 	look, woken := pollAlone, make(chan error, 1)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

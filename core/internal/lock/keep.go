@@ -2,9 +2,11 @@ package lock
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
+	"github.com/cachewright/cachewright/internal/lockwatch"
 	"github.com/cachewright/cachewright/internal/wire"
 	"github.com/cachewright/cachewright/sdk"
 )
@@ -19,16 +21,15 @@ type keeper struct {
 	request  sdk.LeaseRequest
 	fence    uint64
 	deadline time.Duration                // on the Elapsed clock; the lease is kept until then
-	pass     func()                       // lets the next participant of this process try
 	kept     func(deadline time.Duration) // hears of every new deadline
+	forget   func()                       // ends the notice of restarts
 
-	stop   context.CancelFunc
-	done   chan struct{} // closed when the renewal has ended
-	forget func()        // ends the notice of restarts
+	stop context.CancelFunc
+	done chan struct{} // closed when the renewal has ended
 
 	mu     sync.Mutex // guards below
 	lost   bool
-	passed bool
+	pass   func() // lets the next participant of this process try; nil before the entry, and once called
 	onLost func()
 }
 
@@ -37,15 +38,34 @@ type restarter interface {
 	OnRestart(f func(generation uint64)) (remove func())
 }
 
-// keep starts the renewal and hands out the lock.
-func (k *keeper) keep() Held {
-	ctx, stop := context.WithCancel(context.Background())
-	k.stop, k.done, k.forget = stop, make(chan struct{}), func() {}
-	if r, ok := k.backend.Store.(restarter); ok {
-		k.forget = r.OnRestart(func(uint64) { k.lose() })
+// newKeeper makes the keeper of a lease that is about to be asked for. From
+// here on it hears of restarts, and its time runs. forget ends it if there is
+// nothing to keep.
+func newKeeper(ctx context.Context, b *Backend, r sdk.LeaseRequest) *keeper {
+	k := &keeper{backend: b, request: r, kept: lockwatch.From(ctx), forget: func() {}}
+	if store, ok := b.Store.(restarter); ok {
+		k.forget = store.OnRestart(func(uint64) { k.lose() })
 	}
+	k.deadline = b.Elapsed() + r.Lease
+	return k
+}
+
+// enter takes the lease that was granted, if it is still there, and starts the
+// renewal.
+func (k *keeper) enter(fence uint64, pass func()) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.lost || k.backend.Elapsed() >= k.deadline {
+		return false
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	k.fence, k.pass, k.stop, k.done = fence, pass, stop, make(chan struct{})
 	k.kept(k.deadline)
 	k.backend.Go(func() { k.run(ctx) })
+	return true
+}
+
+func (k *keeper) held() Held {
 	return Held{Release: k.release, Fence: k.fence, Watch: k.watch, Lost: k.isLost}
 }
 
@@ -54,8 +74,12 @@ func (k *keeper) keep() Held {
 func (k *keeper) release(ctx context.Context) error {
 	k.forget()
 	k.stop()
-	<-k.done
 	defer k.passOn()
+	select {
+	case <-k.done:
+	case <-ctx.Done():
+		return fmt.Errorf("the last renewal does not end: %w", ctx.Err())
+	}
 	released, err := k.backend.Store.ReleaseLease(ctx, k.request)
 	if err == nil && !released {
 		return wire.ErrLockLost
@@ -81,23 +105,25 @@ func (k *keeper) isLost() bool {
 // lose ends the block's context, and does not wait for the block: one that
 // ignores the loss must not keep the next participant out.
 func (k *keeper) lose() {
-	k.stop()
 	k.mu.Lock()
 	if !k.lost && k.onLost != nil {
 		k.onLost()
 	}
 	k.lost = true
+	if k.stop != nil {
+		k.stop()
+	}
 	k.mu.Unlock()
 	k.passOn()
 }
 
 func (k *keeper) passOn() {
 	k.mu.Lock()
-	first := !k.passed
-	k.passed = true
+	pass := k.pass
+	k.pass = nil
 	k.mu.Unlock()
-	if first {
-		k.pass()
+	if pass != nil {
+		pass()
 	}
 }
 
