@@ -4,6 +4,7 @@ package host
 
 import (
 	"fmt"
+	"log/slog"
 	"os"
 	"testing"
 
@@ -34,6 +35,7 @@ func TestMain(m *testing.M) {
 	case badDrivers[role] != nil:
 		badDrivers[role]()
 	case hosts[role] != nil:
+		slog.SetDefault(slog.New(slog.DiscardHandler))
 		hosts[role]()
 	default:
 		fmt.Fprintln(os.Stderr, "no such role:", role)
