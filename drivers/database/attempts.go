@@ -39,7 +39,7 @@ const (
 	// a pool of dead ones gives out another, and a little more.
 	mostBroken = 3
 	// mostConflicts bounds the repeats of a call that has no deadline.
-	mostConflicts = 100
+	mostConflicts = 50
 	longestPause  = 100 * time.Millisecond
 )
 

@@ -9,8 +9,10 @@ import (
 )
 
 func TestConformance(t *testing.T) {
+	drivertest.Child(database.Driver) // which needs no server of its own
+	t.Parallel()
 	server := servertest.StartPostgres(t, servertest.PostgresOptions{})
 	drivertest.Run(t, database.Driver, func(testing.TB) map[string]any {
-		return map[string]any{"dsn": server.URL("")}
+		return map[string]any{"dsn": server.URL(""), "max_connections": 4}
 	})
 }
