@@ -8,18 +8,21 @@ import (
 	"time"
 )
 
+// A Func hears of the holder's deadline on the boot clock.
+type Func func(physicalKey string, deadline time.Duration)
+
 type key struct{}
 
-// With makes a Do under the returned context call f with the holder's deadline
-// on the boot clock: when it enters, and after every renewal.
-func With(ctx context.Context, f func(deadline time.Duration)) context.Context {
+// With makes every Do under the returned context call f when it enters, and
+// after every renewal.
+func With(ctx context.Context, f Func) context.Context {
 	return context.WithValue(ctx, key{}, f)
 }
 
 // From returns With's function, or one that does nothing.
-func From(ctx context.Context) func(deadline time.Duration) {
-	if f, ok := ctx.Value(key{}).(func(time.Duration)); ok {
+func From(ctx context.Context) Func {
+	if f, ok := ctx.Value(key{}).(Func); ok {
 		return f
 	}
-	return func(time.Duration) {}
+	return func(string, time.Duration) {}
 }

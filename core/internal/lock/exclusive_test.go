@@ -69,6 +69,7 @@ func TestAWaitOfNothingIsOneAttemptAndNoWait(t *testing.T) {
 		f.owner, f.until = "another", time.Now().Add(time.Second)
 		start := time.Now()
 		_, err := h.Enter(t.Context(), request(0))
+		h.work.Wait()
 		if attempts, waits, _ := f.counts(); !errors.Is(err, wire.ErrLockTimeout) || attempts != 1 || waits != 0 || time.Since(start) != 0 {
 			t.Errorf("%v after %v, %d attempts, %d waits", err, time.Since(start), attempts, waits)
 		}

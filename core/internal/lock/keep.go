@@ -20,9 +20,9 @@ type keeper struct {
 	backend  *Backend
 	request  sdk.LeaseRequest
 	fence    uint64
-	deadline time.Duration                // on the Elapsed clock; the lease is kept until then
-	kept     func(deadline time.Duration) // hears of every new deadline
-	forget   func()                       // ends the notice of restarts
+	deadline time.Duration  // on the Elapsed clock; the lease is kept until then
+	kept     lockwatch.Func // hears of every new deadline
+	forget   func()         // ends the notice of restarts
 
 	stop context.CancelFunc
 	done chan struct{} // closed when the renewal has ended
@@ -60,7 +60,7 @@ func (k *keeper) enter(fence uint64, pass func()) bool {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	k.fence, k.pass, k.stop, k.done = fence, pass, stop, make(chan struct{})
-	k.kept(k.deadline)
+	k.kept(k.request.Key, k.deadline)
 	k.backend.Go(func() { k.run(ctx) })
 	return true
 }
@@ -165,7 +165,7 @@ func (k *keeper) renew(ctx context.Context) bool {
 		grant, err := k.ask(ctx, left)
 		if err == nil && grant.OK {
 			k.deadline = asked + k.request.Lease
-			k.kept(k.deadline)
+			k.kept(k.request.Key, k.deadline)
 			return k.backend.Elapsed() < k.deadline
 		}
 		if err == nil || !sleep(ctx, min(retry, max(k.deadline-k.backend.Elapsed(), 0))) {
