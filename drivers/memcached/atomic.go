@@ -12,9 +12,7 @@ import (
 // Add implements sdk.Adder. Memcached's own add is enough where nothing is; an
 // expired entry that the server still has is swapped.
 func (s *store) Add(ctx context.Context, key string, value []byte, ttl time.Duration) (added bool, err error) {
-	now := time.Now()
-	deadline := deadlineAfter(now, ttl)
-	w := write{name: valueName(key), item: newItem(plain, key, deadline, value), expiration: expiration(deadline, now)}
+	w := newWrite(valueName(key), key, value, ttl)
 	_, err = s.of(w.name).do(ctx, w.order(once, (*memcache.Client).Add))
 	if err != memcache.ErrNotStored {
 		return err == nil, err

@@ -29,20 +29,25 @@ func (b *backlog[T]) push(t T) { b.waiting = append(b.waiting, t) }
 // size counts those who wait.
 func (b *backlog[T]) size() int { return len(b.waiting) - b.next - b.gone }
 
-// take removes up to most of those who have waited longest.
-func (b *backlog[T]) take(most int) []T {
+// take removes those who have waited longest, one after the other, as long as
+// they fit.
+func (b *backlog[T]) take(fits func(T) bool) []T {
 	var taken []T
-	for b.next < len(b.waiting) && len(taken) < most {
+	for b.next < len(b.waiting) {
 		t := b.waiting[b.next]
+		w := t.itself()
+		stays := !w.counted && !w.fate.hasLeft()
+		if stays && !fits(t) {
+			break
+		}
 		clear(b.waiting[b.next : b.next+1])
 		b.next++
-		w := t.itself()
 		w.taken = true
-		switch {
-		case w.counted:
-			b.gone--
-		case !w.fate.hasLeft():
+		if stays {
 			taken = append(taken, t)
+		}
+		if w.counted {
+			b.gone--
 		}
 	}
 	if b.next == len(b.waiting) {

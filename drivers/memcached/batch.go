@@ -3,20 +3,15 @@ package memcached
 import (
 	"context"
 	"errors"
-	"sync"
 	"sync/atomic"
 
 	"github.com/bradfitz/gomemcache/memcache"
 	"github.com/cachewright/cachewright/sdk"
 )
 
-const (
-	// mostAnswer is how many bytes one server may answer to one batch; the sdk
-	// asks again for the keys that go without an answer.
-	mostAnswer = 48 << 20
-	// writers is how many writes of a batch are on their way to a server at once.
-	writers = 4
-)
+// mostAnswer is how many bytes one server may answer to one batch; the sdk asks
+// again for the keys that go without an answer.
+const mostAnswer = 48 << 20
 
 // GetMany implements sdk.Batcher: one request to each server.
 func (s *store) GetMany(ctx context.Context, keys []string) ([]sdk.Lookup, error) {
@@ -34,38 +29,64 @@ func (s *store) GetMany(ctx context.Context, keys []string) ([]sdk.Lookup, error
 	return found, nil
 }
 
-// SetMany implements sdk.Batcher. Writes to a server are on their way several
-// at a time, since gomemcache waits for each answer.
+// SetMany implements sdk.Batcher: some hundreds of entries go out together.
 func (s *store) SetMany(ctx context.Context, entries []sdk.Entry) error {
 	names := make([]string, len(entries))
 	for i, e := range entries {
 		names[i] = valueName(e.Key)
 	}
 	errs := make([]error, len(entries))
-	s.spread(names, func(i int) { errs[i] = s.Set(ctx, entries[i].Key, entries[i].Value, entries[i].TTL) })
+	weigh := func(i int) int { return len(entries[i].Key) + len(entries[i].Value) }
+	s.spread(names, weigh, func(srv *server, places []int) {
+		commands := make([]command, len(places))
+		for i, place := range places {
+			e := entries[place]
+			commands[i] = newWrite(names[place], e.Key, e.Value, e.TTL).set()
+		}
+		for i, result := range srv.obey(ctx, commands...) {
+			errs[places[i]] = result
+		}
+	})
 	return failures(errs, func(i int) string { return entries[i].Key })
 }
 
-// DeleteMany implements sdk.Batcher: one request to each server, and one for
-// each key that is there.
+// DeleteMany implements sdk.Batcher: one request to each server tells which
+// keys are there, and those are removed together.
 func (s *store) DeleteMany(ctx context.Context, keys []string) (existed int, err error) {
 	errs := make([]error, len(keys))
-	var live atomic.Int64
 	for from := 0; from < len(keys); {
 		fetched := s.fetch(ctx, keys[from:])
-		s.spread(namesOf(keys[from:from+len(fetched)]), func(i int) {
-			f, place := fetched[i], from+i
-			if errs[place] = f.err; f.item == nil {
-				return
-			}
-			removed, err := s.remove(ctx, keys[place], f.item)
-			if errs[place] = err; removed {
-				live.Add(1)
-			}
-		})
+		existed += s.removeAll(ctx, keys[from:], fetched, errs[from:])
 		from += len(fetched)
 	}
-	return int(live.Load()), failures(errs, func(i int) string { return keys[i] })
+	return existed, failures(errs, func(i int) string { return keys[i] })
+}
+
+// removeAll removes what was fetched of the keys, and counts the live entries.
+func (s *store) removeAll(ctx context.Context, keys []string, fetched []fetched, errs []error) int {
+	var there []int
+	var names []string
+	for i, f := range fetched {
+		if errs[i] = f.err; f.item != nil {
+			there = append(there, i)
+			names = append(names, f.item.Key)
+		}
+	}
+	var live atomic.Int64
+	s.spread(names, func(int) int { return 0 }, func(srv *server, places []int) {
+		commands := make([]command, len(places))
+		for i, place := range places {
+			commands[i] = remove(names[place])
+		}
+		for i, result := range srv.obey(ctx, commands...) {
+			at := there[places[i]]
+			existed, err := removed(keys[at], fetched[at].item, result)
+			if errs[at] = err; existed {
+				live.Add(1)
+			}
+		}
+	})
+	return int(live.Load())
 }
 
 // failures makes a *sdk.BatchError of the errors that are none-nil.
@@ -145,18 +166,18 @@ func (s *server) getMany(ctx context.Context, names []string) (items map[string]
 	return map[string]*memcache.Item{names[0]: item}, 1, err
 }
 
-// spread does something for each of the names, several of one server's at once.
-func (s *store) spread(names []string, do func(place int)) {
+// spread divides names among the servers, and does something for some hundreds
+// of one server's at a time. weigh tells how much is sent for one.
+func (s *store) spread(names []string, weigh func(place int) int, do func(srv *server, places []int)) {
 	together(s.divide(names), func(part *share) {
-		var next atomic.Int64
-		var all sync.WaitGroup
-		for range min(writers, len(part.places)) {
-			all.Go(func() {
-				for i := next.Add(1) - 1; i < int64(len(part.places)); i = next.Add(1) - 1 {
-					do(part.places[i])
-				}
-			})
+		for from := 0; from < len(part.places); {
+			to, bytes := from, 0
+			for to < len(part.places) && to-from < convoyCommands && (to == from || bytes+weigh(part.places[to]) <= convoyBytes) {
+				bytes += weigh(part.places[to])
+				to++
+			}
+			do(part.server, part.places[from:to])
+			from = to
 		}
-		all.Wait()
 	})
 }

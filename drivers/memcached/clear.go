@@ -1,7 +1,6 @@
 package memcached
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"strconv"
@@ -15,7 +14,7 @@ import (
 // What it removed is as many items as the servers counted just before.
 func (s *store) Clear(ctx context.Context, _ string, _ []byte) (next []byte, removed int, err error) {
 	var items, flushed atomic.Int64
-	err = s.each(func(srv *server) error {
+	err = s.each(func(_ int, srv *server) error {
 		n, err := srv.flush(ctx)
 		if err == nil {
 			flushed.Add(1)
@@ -48,5 +47,6 @@ func (s *server) flush(ctx context.Context) (items int64, err error) {
 
 // statistics asks for what gomemcache has no call for.
 func (l *lane) statistics(command string) (map[string]string, error) {
-	return statistics(l.link, bufio.NewReader(l.link), command)
+	l.in.Reset(l.link)
+	return statistics(l.link, l.in, command)
 }

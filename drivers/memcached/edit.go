@@ -17,6 +17,13 @@ type write struct {
 	cas        uint64
 }
 
+// newWrite writes an entry.
+func newWrite(name, key string, value []byte, ttl time.Duration) write {
+	now := time.Now()
+	deadline := deadlineAfter(now, ttl)
+	return write{name: name, item: newItem(plain, key, deadline, value), expiration: expiration(deadline, now)}
+}
+
 // order is to send it by one of gomemcache's commands.
 func (w write) order(r repeat, send func(*memcache.Client, *memcache.Item) error) *order {
 	return &order{repeat: r, size: len(w.name) + len(w.item), run: func(l *lane) (any, error) {

@@ -33,6 +33,12 @@ func (e *lostError) Is(target error) bool {
 	return target == sdk.ErrUnavailable
 }
 
+// surely is the loss as a caller meets it, who knows whether anything may have
+// been executed.
+func (e *lostError) surely(maybe bool) error {
+	return &lostError{server: e.server, cause: e.cause, sent: e.sent, maybe: maybe}
+}
+
 // isAnswer tells the answers that gomemcache reports as errors.
 func isAnswer(err error) bool {
 	switch err {
@@ -46,8 +52,13 @@ func isAnswer(err error) bool {
 // it has done nothing.
 func isRefusal(line string) bool {
 	return line == "ERROR" || strings.HasPrefix(line, "ERROR ") ||
-		strings.HasPrefix(line, "SERVER_ERROR ") || strings.HasPrefix(line, "CLIENT_ERROR ")
+		isServerError(line) || strings.HasPrefix(line, "CLIENT_ERROR ")
 }
+
+func isServerError(line string) bool { return strings.HasPrefix(line, "SERVER_ERROR ") }
+
+// trimLine takes the end off a line.
+func trimLine(line []byte) string { return strings.TrimRight(string(line), "\r\n") }
 
 // refusal returns the line of an answer that is a refusal.
 func refusal(head []byte) (line string, ok bool) {

@@ -38,7 +38,7 @@ type flight struct {
 
 // mostFlights is how many lanes lookups may use: the fewer, the more of them
 // fly together.
-func (s *server) mostFlights() int { return max(1, s.connections/4) }
+func (s *server) mostFlights() int { return min(2, max(1, s.connections/4)) }
 
 func (f *flight) perform(l *lane) {
 	o := &order{repeat: reads, run: f.fly}
@@ -58,10 +58,7 @@ func (f *flight) fly(l *lane) (any, error) {
 	if len(f.lookups) == 1 {
 		name := f.lookups[0].name
 		item, err := l.client.Get(name)
-		if err == memcache.ErrCacheMiss {
-			err = nil
-		}
-		return map[string]*memcache.Item{name: item}, err
+		return map[string]*memcache.Item{name: item}, absent(err)
 	}
 	return l.client.GetMulti(f.names())
 }
@@ -77,6 +74,13 @@ func (f *flight) names() []string {
 		}
 	}
 	return names
+}
+
+func upTo(most int) func(*lookup) bool {
+	return func(*lookup) bool {
+		most--
+		return most >= 0
+	}
 }
 
 // adapt makes the next flights as wide as this one's weight suggests, under mu.

@@ -96,7 +96,7 @@ func converse(w io.Writer, r *bufio.Reader, command string) (string, error) {
 		return "", err
 	}
 	line, err := r.ReadSlice('\n')
-	return strings.TrimRight(string(line), "\r\n"), err
+	return trimLine(line), err
 }
 
 // statistics reads names and values up to the END. A server that refuses has

@@ -65,10 +65,10 @@ func (s *server) reached(epoch int64, l *link) bool {
 
 // dismiss ends all that waits with an error, under mu.
 func (s *server) dismiss(err error) {
-	for _, j := range s.jobs.take(len(s.jobs.waiting)) {
+	for _, j := range s.jobs.take(func(*job) bool { return true }) {
 		j.end(nil, err)
 	}
-	for _, l := range s.lookups.take(len(s.lookups.waiting)) {
+	for _, l := range s.lookups.take(func(*lookup) bool { return true }) {
 		l.end(nil, err)
 	}
 }

@@ -20,13 +20,16 @@ const (
 	once                // must not be executed twice
 )
 
-// A job is one attempt to carry out an order.
+// A job is one attempt to carry out an order, or commands.
 type job struct {
 	waiter
-	order *order
+	order    *order // nil: commands
+	commands []command
 
-	answer any // readable once done is closed, as err is
-	err    error
+	// readable once done is closed:
+	answer  any
+	results []error // of the commands
+	err     error
 }
 
 func (j *job) end(answer any, err error) {
@@ -41,46 +44,49 @@ func (j *job) perform(l *lane) { j.end(l.exchange(j.order, &j.fate)) }
 func (s *server) do(ctx context.Context, o *order) (answer any, err error) {
 	unsure := false
 	for losses := 1; ; losses++ {
-		answer, err = s.attempt(ctx, o)
+		j := &job{waiter: newWaiter(), order: o}
+		if err = s.attempt(ctx, j, o.repeat != reads); err == nil {
+			answer, err = j.answer, j.err
+		}
 		lost, isLost := errors.AsType[*lostError](err)
 		if !isLost {
 			return answer, doubtful(err, unsure && !isAnswer(err))
 		}
 		unsure = unsure || lost.sent && o.repeat != reads
 		if losses == mostLosses || unsure && o.repeat == once {
-			return nil, &lostError{server: lost.server, cause: lost.cause, sent: lost.sent, maybe: unsure}
+			return nil, lost.surely(unsure)
 		}
 	}
 }
 
-// attempt has a worker carry out the order, and leaves when ctx ends.
-func (s *server) attempt(ctx context.Context, o *order) (answer any, err error) {
+// attempt has a worker do the job, and leaves when ctx ends: its error says
+// that the job has no result.
+func (s *server) attempt(ctx context.Context, j *job, writes bool) error {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return err
 	}
-	j := &job{waiter: newWaiter(), order: o}
 	if err := s.enqueue(func() { s.jobs.push(j) }); err != nil {
-		return nil, err
+		return err
 	}
 	select {
 	case <-j.done:
-		return j.answer, j.err
+		return nil
 	case <-ctx.Done():
 	}
 	if j.fate.leave() {
-		return nil, doubtful(ctx.Err(), o.repeat != reads)
+		return doubtful(ctx.Err(), writes)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.jobs.forget(j)
-	return nil, ctx.Err()
+	return ctx.Err()
 }
 
 // doubtful adds to an error that an earlier attempt, or this one, may have been
 // executed.
 func doubtful(err error, maybe bool) error {
 	switch {
-	case !maybe || errors.Is(err, sdk.ErrMaybeApplied):
+	case !maybe || err == nil || errors.Is(err, sdk.ErrMaybeApplied):
 		return err
 	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%w: %w", sdk.ErrMaybeApplied, err)

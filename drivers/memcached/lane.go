@@ -1,6 +1,7 @@
 package memcached
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -30,10 +31,16 @@ type lane struct {
 	client *memcache.Client
 	link   *link // nil: not connected
 	handed bool  // the client has the link
+
+	in  *bufio.Reader // of the link, for what gomemcache doesn't do
+	out *bufio.Writer
+
+	tasks chan task // for the worker while the lane is idle; closed to end it
 }
 
 func newLane(s *server) *lane {
-	l := &lane{server: s, client: memcache.NewFromSelector(only{s.at})}
+	l := &lane{server: s, client: memcache.NewFromSelector(only{s.at}), tasks: make(chan task, 1)}
+	l.in, l.out = bufio.NewReaderSize(nil, 4<<10), bufio.NewWriterSize(nil, 16<<10)
 	l.client.MaxIdleConns = 1
 	l.client.DialContext = l.hand
 	return l
@@ -66,10 +73,10 @@ func (l *lane) exchange(o *order, f *fate) (answer any, err error) {
 	if f != nil && f.hasLeft() {
 		return nil, errLeft
 	}
-	if limit := l.server.limit.Load(); o.size > 0 && limit > 0 && int64(o.size+itemOverhead) > limit {
+	if o.size > 0 && !l.fits(o.size) {
 		return nil, l.server.tooLarge(o.size + itemOverhead)
 	}
-	l.link.begin(o, f)
+	l.link.begin(o.room, f)
 	answer, err = o.run(l)
 	return answer, l.settle(o, err)
 }
@@ -97,21 +104,35 @@ func (l *lane) settle(o *order, err error) error {
 		return err
 	}
 	l.drop()
-	switch line, refused := refusal(k.head); {
+	line, refused := refusal(k.head)
+	switch {
 	case k.refused:
 		return errLeft
 	case k.overfull():
 		return errSurfeit
-	case k.stalled():
-		silent := fmt.Errorf("no answer for %v", l.server.stallTimeout)
-		l.server.fail(k.epoch, silent)
-		return &lostError{server: l.server.at.name, cause: silent, sent: k.hasSent}
-	case k.broken != nil:
-		return &lostError{server: l.server.at.name, cause: k.broken, sent: k.hasSent}
-	case refused:
+	case refused && k.broken == nil:
 		return l.server.refuses(line, o.size+itemOverhead)
 	}
-	return &lostError{server: l.server.at.name, cause: errors.New("the answer is none of memcached's"), sent: k.hasSent}
+	return l.lost(k)
+}
+
+// lost words why there is no answer, and notes a server that is silent.
+func (l *lane) lost(k *link) error {
+	cause := k.broken
+	switch {
+	case cause == nil:
+		cause = errNonsense
+	case k.stalled():
+		cause = fmt.Errorf("no answer for %v", l.server.stallTimeout)
+		l.server.fail(k.epoch, cause)
+	}
+	return &lostError{server: l.server.at.name, cause: cause, sent: k.hasSent}
+}
+
+// fits tells whether the server takes an item of that size.
+func (l *lane) fits(size int) bool {
+	limit := l.server.limit.Load()
+	return limit <= 0 || int64(size+itemOverhead) <= limit
 }
 
 // drop closes the connection.

@@ -10,8 +10,8 @@ import (
 const (
 	// fresh is how long a connection that was used counts as standing.
 	fresh = time.Millisecond
-	// writePiece is how much must be taken within the stall timeout.
-	writePiece = 256 << 10
+	// piece is for how much more of a request a server has another stall timeout.
+	piece = 256 << 10
 	// headSize is how much of an answer is kept to tell a refusal by.
 	headSize = 128
 )
@@ -34,6 +34,7 @@ type link struct {
 	fate    *fate // nil: nobody cares
 	room    int   // how much may be read; 0: any amount
 	hasRead int
+	written int
 	hasSent bool
 	armed   bool // the deadline is set for what comes next
 	refused bool // nothing was sent, since the caller has left
@@ -42,9 +43,9 @@ type link struct {
 }
 
 // begin prepares for an exchange.
-func (l *link) begin(o *order, f *fate) {
-	l.fate, l.room = f, o.room
-	l.hasRead, l.hasSent, l.refused, l.head, l.broken = 0, false, false, l.head[:0], nil
+func (l *link) begin(room int, f *fate) {
+	l.fate, l.room = f, room
+	l.hasRead, l.written, l.hasSent, l.refused, l.head, l.broken = 0, 0, false, false, l.head[:0], nil
 }
 
 // stands tells whether the connection can be used again.
@@ -61,20 +62,26 @@ func (l *link) Write(b []byte) (n int, err error) {
 		return 0, errLeft
 	}
 	for len(b) > n && err == nil {
-		piece := b[n:min(len(b), n+writePiece)]
-		l.Conn.SetDeadline(time.Now().Add(l.server.stallTimeout))
-		var some int
-		some, err = l.Conn.Write(piece)
+		some := 0
+		l.Conn.SetDeadline(l.patience())
+		some, err = l.Conn.Write(b[n:min(len(b), n+piece)])
 		n += some
+		l.written += some
 	}
 	l.hasSent = l.hasSent || n > 0 || err == nil || !isPlain(l.Conn)
-	l.armed, l.broken = err == nil, err
+	l.armed, l.broken = err == nil && l.written < piece, err
 	return n, err
+}
+
+// patience is until when the server must have taken something or said
+// something. What has been written may still be on its way.
+func (l *link) patience() time.Time {
+	return time.Now().Add(l.server.stallTimeout * time.Duration(1+l.written/piece))
 }
 
 func (l *link) Read(b []byte) (int, error) {
 	if !l.armed {
-		l.Conn.SetReadDeadline(time.Now().Add(l.server.stallTimeout))
+		l.Conn.SetReadDeadline(l.patience())
 	}
 	l.armed = false
 	n, err := l.Conn.Read(b)

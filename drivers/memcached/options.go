@@ -18,7 +18,7 @@ const (
 type options struct {
 	Servers  []string `option:"servers" default:"127.0.0.1:11211" doc:"host:port of each server, or the path of its unix socket; the same spelling in every host, since keys are spread by it, in any order"`
 	Username string   `option:"username" doc:"user, where the servers want one (memcached -Y)"`
-	Password string   `option:"password,secret" doc:"password of the user, as it is"`
+	Password string   `option:"password,secret" doc:"password of the user, as it is, without blanks"`
 
 	TLS struct {
 		Enabled    bool   `option:"enabled" default:"false" doc:"speak TLS (memcached -Z, or a proxy before it)"`
@@ -99,7 +99,7 @@ func (o options) places(wrong *complaint) []address {
 }
 
 func place(text string) (address, bool) {
-	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+	if strings.ContainsFunc(text, isBlank) {
 		return address{}, false
 	}
 	if strings.HasPrefix(text, "/") {
@@ -115,6 +115,8 @@ func place(text string) (address, bool) {
 	return address{"tcp", net.JoinHostPort(strings.ToLower(host), port)}, true
 }
 
+func isBlank(r rune) bool { return r <= ' ' || r == 0x7f }
+
 func (o options) credentials(wrong *complaint) {
 	switch {
 	case o.Username == "" && o.Password != "":
@@ -122,11 +124,10 @@ func (o options) credentials(wrong *complaint) {
 	case o.Username != "" && o.Password == "":
 		wrong.about("username", "needs a password")
 	}
-	if strings.ContainsFunc(o.Username, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
-		wrong.about("username", "must not hold blanks or control characters: the protocol can't carry them")
-	}
-	if strings.ContainsAny(o.Password, "\r\n\x00") {
-		wrong.about("password", "must not hold line ends or NUL: the protocol can't carry them")
+	for key, text := range map[string]string{"username": o.Username, "password": o.Password} {
+		if strings.ContainsFunc(text, isBlank) {
+			wrong.about(key, "must not hold blanks or control characters: memcached can't read them")
+		}
 	}
 }
 

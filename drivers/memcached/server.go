@@ -27,8 +27,7 @@ type settings struct {
 
 // A server is one Memcached server: what waits for it, and the lanes over which
 // that is sent. Workers do the sending, one for each lane in use, so that a
-// caller can leave what gomemcache would not let go of; there is none while
-// nothing is to be done.
+// caller can leave what gomemcache would not let go of.
 type server struct {
 	settings
 	at    address
@@ -78,7 +77,8 @@ func (s *server) enqueue(push func()) error {
 	return nil
 }
 
-// hire puts a lane to work if there is something to do, under mu.
+// hire puts an idle lane to work, or a new one, if there is something to do,
+// under mu.
 func (s *server) hire() {
 	if len(s.idle) == 0 && s.lanes == s.connections {
 		return
@@ -87,20 +87,15 @@ func (s *server) hire() {
 	if t == nil {
 		return
 	}
-	l := s.lane()
-	s.working.Go(func() { s.work(l, t) })
-}
-
-// lane takes an idle lane, or a new one, under mu.
-func (s *server) lane() *lane {
-	n := len(s.idle)
-	if n == 0 {
-		s.lanes++
-		return newLane(s)
+	if n := len(s.idle); n > 0 {
+		s.idle[n-1].tasks <- t // it waits for one
+		s.idle = s.idle[:n-1]
+		return
 	}
-	l := s.idle[n-1]
-	s.idle = s.idle[:n-1]
-	return l
+	s.lanes++
+	l := newLane(s)
+	l.tasks <- t
+	s.working.Go(l.work)
 }
 
 // next takes a task out of what waits, under mu. Lookups go first, but for
@@ -111,23 +106,32 @@ func (s *server) next(lookupsHadTheirTurn bool) task {
 		mayFly = false
 	}
 	if mayFly {
-		if lookups := s.lookups.take(s.width); len(lookups) > 0 {
+		if lookups := s.lookups.take(upTo(s.width)); len(lookups) > 0 {
 			s.flights++
 			return &flight{lookups: lookups}
 		}
 	}
-	if jobs := s.jobs.take(1); len(jobs) > 0 {
+	c := convoy{}
+	switch jobs := s.jobs.take(c.fits); {
+	case len(jobs) == 0:
+		return nil
+	case jobs[0].order != nil:
 		return jobs[0]
+	default:
+		c.jobs = jobs
+		return &c
 	}
-	return nil
 }
 
-// work does one task after the other as long as there are any.
-func (s *server) work(l *lane, t task) {
-	for t != nil {
-		t.perform(l)
-		t = s.follow(l, t)
+// work does one task after the other until the store closes.
+func (l *lane) work() {
+	for t := range l.tasks {
+		for t != nil {
+			t.perform(l)
+			t = l.server.follow(l, t)
+		}
 	}
+	l.drop()
 }
 
 // follow returns the task after t, or lays the lane aside.
@@ -142,13 +146,16 @@ func (s *server) follow(l *lane, t task) task {
 		s.flights--
 		s.adapt(f)
 	}
-	t = s.next(flew)
-	if t == nil {
-		s.idle = append(s.idle, l)
-		return nil
+	if t = s.next(flew); t != nil {
+		s.hire() // where more wait than one lane takes
+		return t
 	}
-	s.hire() // where more wait than one lane takes
-	return t
+	if s.closed {
+		close(l.tasks)
+	} else {
+		s.idle = append(s.idle, l)
+	}
+	return nil
 }
 
 // connect makes a connection, and notes how that went.
@@ -198,18 +205,17 @@ func (s *server) unlink(l *link) {
 
 // close ends what is under way, all of it for callers that have left, and
 // waits for it.
-func (s *server) close() error {
+func (s *server) close() {
 	s.mu.Lock()
 	s.closed = true
 	s.dismiss(sdk.ErrClosed)
 	for l := range s.links {
 		l.Conn.Close()
 	}
+	for _, l := range s.idle {
+		close(l.tasks)
+	}
 	s.mu.Unlock()
 	s.die()
 	s.working.Wait()
-	for _, l := range s.idle {
-		l.drop()
-	}
-	return nil
 }

@@ -7,11 +7,11 @@ import (
 
 // each does something with every server at once, and joins the errors in the
 // order of the servers.
-func (r ring) each(do func(*server) error) error {
+func (r ring) each(do func(i int, s *server) error) error {
 	errs := make([]error, len(r))
 	var all sync.WaitGroup
 	for i, n := range r {
-		all.Go(func() { errs[i] = do(n.server) })
+		all.Go(func() { errs[i] = do(i, n.server) })
 	}
 	all.Wait()
 	return errors.Join(errs...)

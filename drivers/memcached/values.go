@@ -48,11 +48,8 @@ func (s *store) Get(ctx context.Context, key string) (value []byte, ok bool, err
 
 // Set implements sdk.Store.
 func (s *store) Set(ctx context.Context, key string, value []byte, ttl time.Duration) error {
-	now := time.Now()
-	deadline := deadlineAfter(now, ttl)
-	w := write{name: valueName(key), item: newItem(plain, key, deadline, value), expiration: expiration(deadline, now)}
-	_, err := s.of(w.name).do(ctx, w.order(again, (*memcache.Client).Set))
-	return err
+	w := newWrite(valueName(key), key, value, ttl)
+	return s.of(w.name).obey(ctx, w.set())[0]
 }
 
 // Delete implements sdk.Store. Only the item itself tells whether the entry was
@@ -63,21 +60,25 @@ func (s *store) Delete(ctx context.Context, key string) (existed bool, err error
 	if err != nil || item == nil {
 		return false, err
 	}
-	return s.remove(ctx, key, item)
+	return removed(key, item, s.of(name).obey(ctx, remove(name))[0])
 }
 
-// remove deletes whatever has the key's name now. An item that can't be read
-// counts as live.
-func (s *store) remove(ctx context.Context, key string, item *memcache.Item) (existed bool, err error) {
-	e, unreadable := read(item, plain, key)
-	name := item.Key
-	_, err = s.of(name).do(ctx, &order{repeat: again, run: func(l *lane) (any, error) {
-		return nil, l.client.Delete(name)
-	}})
-	if err == memcache.ErrCacheMiss {
-		return false, nil
+// removed says what the result of removing an item means. One that can't be
+// read counts as a live entry.
+func removed(key string, item *memcache.Item, result error) (existed bool, err error) {
+	if result != nil {
+		return false, absent(result)
 	}
-	return err == nil && (e.live || unreadable != nil), err
+	e, unreadable := read(item, plain, key)
+	return e.live || unreadable != nil, nil
+}
+
+// absent makes it no error that there was nothing.
+func absent(err error) error {
+	if err == memcache.ErrCacheMiss {
+		return nil
+	}
+	return err
 }
 
 // TTL implements sdk.Inspector. It reads the whole item.
@@ -91,7 +92,7 @@ func (s *store) TTL(ctx context.Context, key string) (ttl time.Duration, ok bool
 
 // Ping implements sdk.Pinger: all servers must answer.
 func (s *store) Ping(ctx context.Context) error {
-	return s.each(func(srv *server) error {
+	return s.each(func(_ int, srv *server) error {
 		_, err := srv.do(ctx, &order{repeat: reads, run: func(l *lane) (any, error) { return nil, l.client.Ping() }})
 		return err
 	})
