@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -21,17 +20,6 @@ func sumOf(t *testing.T, path string) string {
 	content, err := os.ReadFile(path)
 	must(t, err)
 	return fmt.Sprintf("%x", sha256.Sum256(content))
-}
-
-func copyFile(t *testing.T, from, to string) {
-	t.Helper()
-	in, err := os.Open(from)
-	must(t, err)
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o755)
-	must(t, err)
-	_, err = io.Copy(out, in)
-	must(t, errors.Join(err, out.Close()))
 }
 
 func TestAPinnedProgramRunsAndAnotherDoesNot(t *testing.T) {
