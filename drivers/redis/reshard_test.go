@@ -14,13 +14,17 @@ import (
 
 func TestNoCallFailsWhileASlotMoves(t *testing.T) {
 	t.Parallel()
+	slotMoves(t, 4)
+}
+
+func slotMoves(t *testing.T, times int) {
 	cluster := servertest.StartCluster(t, servertest.ClusterOptions{})
 	store := opened(t, map[string]any{"cluster": map[string]any{"addrs": cluster.Addrs()}})
 	nodes := make([]*goredis.Client, len(cluster.Nodes))
 	for i, node := range cluster.Nodes {
 		nodes[i] = observer(t, node)
 	}
-	ctx := within(t, patience)
+	ctx := within(t, 10*patience)
 	const keys = 10
 	var counts [keys]tally
 	stop := load(ctx, keys, func(ctx context.Context, i int) { counts[i].count(ctx, store, fmt.Sprintf("{moving}%d", i)) })
@@ -28,7 +32,7 @@ func TestNoCallFailsWhileASlotMoves(t *testing.T) {
 	stopBatches := load(ctx, 1, func(ctx context.Context, _ int) { batches(ctx, t, store) })
 	slot := int(nodes[0].ClusterKeySlot(ctx, "{moving}").Val())
 	at := slot * 3 / 16384
-	for range 4 {
+	for range times {
 		moment(t, &counts[0])
 		to := (at + 1) % 3
 		move(t, nodes, cluster.Nodes, slot, at, to)

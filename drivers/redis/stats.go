@@ -48,10 +48,6 @@ func (s *store) describe(ctx context.Context, srv *server, prefix string) ([]sdk
 	if err != nil {
 		return nil, err
 	}
-	latency, skew, err := s.clock(ctx, srv)
-	if err != nil {
-		return nil, err
-	}
 	stats := []sdk.Stat{
 		{Name: "server.version", Value: versionOf(info)},
 		{Name: "server.role", Value: info["role"], Warning: roleWarning(info)},
@@ -61,8 +57,15 @@ func (s *store) describe(ctx context.Context, srv *server, prefix string) ([]sdk
 		{Name: "memory.policy", Value: info["maxmemory_policy"], Warning: policyWarning(info)},
 		{Name: "keys.evicted", Value: info["evicted_keys"]},
 		{Name: "persistence", Value: persistence(info), Warning: persistenceWarning(info)},
-		{Name: "latency", Value: latency.String()},
-		{Name: "clock.difference", Value: skew.String(), Warning: skewWarning(skew)},
+	}
+	latency, skew, err := s.clock(ctx, srv)
+	if err != nil && !errors.Is(err, errNotAllowed) {
+		return nil, err
+	}
+	if err == nil {
+		stats = append(stats,
+			sdk.Stat{Name: "latency", Value: latency.String()},
+			sdk.Stat{Name: "clock.difference", Value: skew.String(), Warning: skewWarning(skew)})
 	}
 	stats = slices.DeleteFunc(stats, func(stat sdk.Stat) bool { return stat.Value == "" })
 	for i := range stats {
