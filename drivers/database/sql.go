@@ -138,7 +138,7 @@ SELECT f.found, f.place, f.value FROM (
 WITH found AS MATERIALIZED (
 	SELECT c.key FROM {cache} AS c WHERE c.key = ANY($1::text[]) ORDER BY c.key FOR UPDATE
 ), gone AS (
-	DELETE FROM {cache} AS c USING found WHERE c.key = found.key RETURNING {live} AS live
+	DELETE FROM {cache} AS c WHERE c.key = ANY(array(SELECT key FROM found)) RETURNING {live} AS live
 )
 SELECT count(*) FILTER (WHERE live) FROM gone`
 
@@ -160,26 +160,27 @@ WITH page AS MATERIALIZED (
 	WHERE c.key > $1 AND c.key >= $2 AND ($3::text IS NULL OR c.key < $3)
 	ORDER BY c.key LIMIT $4 FOR UPDATE
 ), gone AS (
-	DELETE FROM {cache} AS c USING page WHERE c.key = page.key RETURNING {live} AS live
+	DELETE FROM {cache} AS c WHERE c.key = ANY(array(SELECT key FROM page)) RETURNING {live} AS live
 )
 SELECT (SELECT count(*) FROM page), (SELECT max(key) FROM page), (SELECT count(*) FROM gone WHERE live)`
 
-	// now() can be looked up in an index, and it is never ahead.
+	// now() can be looked up in an index, and it is never ahead. A row that was
+	// written after the statement began is not removed, since its place is new.
 	sweepEntriesSQL = `
-WITH dead AS MATERIALIZED (
-	SELECT c.key FROM {cache} AS c WHERE c.expiry >= $1 AND c.expiry <= now()
-	ORDER BY c.expiry LIMIT $2 FOR UPDATE SKIP LOCKED
-), gone AS (
-	DELETE FROM {cache} AS c USING dead WHERE c.key = dead.key RETURNING c.expiry
+WITH gone AS (
+	DELETE FROM {cache} AS c WHERE c.expiry >= $1 AND c.expiry <= now() AND c.ctid = ANY(array(
+		SELECT d.ctid FROM {cache} AS d WHERE d.expiry >= $1 AND d.expiry <= now()
+		ORDER BY d.expiry LIMIT $2 FOR UPDATE SKIP LOCKED))
+	RETURNING c.expiry
 )
 SELECT count(*), max(expiry) FROM gone`
 
 	sweepLocksSQL = `
-WITH dead AS MATERIALIZED (
-	SELECT l.key, l.strategy FROM {locks} AS l WHERE l.expiry >= $1 AND l.expiry <= now() - interval '24 hours'
-	ORDER BY l.expiry LIMIT $2 FOR UPDATE SKIP LOCKED
-), gone AS (
-	DELETE FROM {locks} AS l USING dead WHERE l.key = dead.key AND l.strategy = dead.strategy RETURNING l.expiry
+WITH gone AS (
+	DELETE FROM {locks} AS l WHERE l.expiry >= $1 AND l.expiry <= now() - interval '24 hours' AND l.ctid = ANY(array(
+		SELECT d.ctid FROM {locks} AS d WHERE d.expiry >= $1 AND d.expiry <= now() - interval '24 hours'
+		ORDER BY d.expiry LIMIT $2 FOR UPDATE SKIP LOCKED))
+	RETURNING l.expiry
 )
 SELECT count(*), max(expiry) FROM gone`
 )
