@@ -14,7 +14,12 @@ func TestPermissionsAreTheOptionsWhateverTheUmask(t *testing.T) { // not paralle
 		private, shared := openTest(t, at(t.TempDir()+"/cache")), openTest(t, at(t.TempDir()+"/cache"), modes("0770", "0660"))
 		set(t, private, "key", "value", sdk.NoExpiry)
 		set(t, shared, "key", "value", sdk.NoExpiry)
+		grouped := openTest(t, at(t.TempDir()+"/cache"), modes("2770", "0660"))
+		set(t, grouped, "key", "value", sdk.NoExpiry)
 		unix.Umask(old)
+		if info, err := os.Stat(grouped.entries.path); err != nil || info.Mode() != os.ModeDir|os.ModeSetgid|0o770 {
+			t.Errorf("umask %04o: a directory for a group has %v: %v", umask, info.Mode(), err)
+		}
 		for s, want := range map[*store][2]os.FileMode{private: {0o700, 0o600}, shared: {0o770, 0o660}} {
 			n, _ := place("key")
 			folder := s.entries.folderPath(n)

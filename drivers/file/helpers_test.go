@@ -46,6 +46,13 @@ func set(t testing.TB, s *store, key, value string, ttl time.Duration) {
 	must(t, s.Set(t.Context(), key, []byte(value), ttl))
 }
 
+// setExpired stores an entry whose time came long ago.
+func setExpired(t testing.TB, s *store, key string) {
+	t.Helper()
+	set(t, s, key, "expired", sdk.NoExpiry)
+	must(t, os.WriteFile(fileOf(s, key), entryBytes(key, 1, []byte("expired")), 0o600))
+}
+
 // holds checks that the key has the value; "" stands for none.
 func holds(t testing.TB, s *store, key, want string) {
 	t.Helper()

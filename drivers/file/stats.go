@@ -82,11 +82,15 @@ func (s *store) directoryStats() ([]sdk.Stat, error) {
 }
 
 func modeWarning(fd int, st *unix.Stat_t) string {
-	switch mode := uint32(st.Mode); {
+	mode, me := uint32(st.Mode), os.Geteuid()
+	foreign := st.Uid != uint32(me)
+	switch {
 	case mode&0o002 != 0:
 		return "everybody on this machine may replace entries: chmod o-w the directory"
-	case st.Uid != uint32(os.Geteuid()) && os.Geteuid() != 0 && mode&0o020 == 0:
-		return fmt.Sprintf("the directory belongs to uid %d, the driver runs as %d", st.Uid, os.Geteuid())
+	case foreign && me == 0:
+		return fmt.Sprintf("the directory belongs to uid %d, the driver runs as root: what it creates may be closed to that user", st.Uid)
+	case foreign && mode&0o020 == 0:
+		return fmt.Sprintf("the directory belongs to uid %d, the driver runs as %d", st.Uid, me)
 	case unix.Faccessat(fd, ".", unix.W_OK, unix.AT_EACCESS) != nil:
 		return "entries can be read but not written: make the directory writable for the driver"
 	}

@@ -148,8 +148,7 @@ func ageMark(t *testing.T, folder string) {
 func TestAFolderThatOneProcessSweptOthersPassOver(t *testing.T) {
 	t.Parallel()
 	s := openTest(t)
-	set(t, s, "key", "value", time.Millisecond)
-	time.Sleep(2 * time.Millisecond)
+	setExpired(t, s, "key")
 	n, _ := place("key")
 	folder := s.entries.folderPath(n)
 	other := &sweeper{entries: s.entries, interval: time.Minute}
