@@ -62,8 +62,8 @@ type Leaser interface {
 //
 // Without it, the exclusive strategy fails with errors.ErrUnsupported.
 type LeaseRenewer interface {
-	// RenewLease prolongs a lease that is the owner's and has not expired.
-	// Any other is not OK and stays as it is.
+	// RenewLease prolongs a lease that is the owner's and has not expired, and
+	// keeps its fence. Any other is not OK and stays as it is.
 	RenewLease(ctx context.Context, r LeaseRequest) (LeaseGrant, error)
 }
 

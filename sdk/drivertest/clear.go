@@ -38,11 +38,11 @@ var clearCases = []Case{
 	},
 	{
 		Name:  "clear/pages",
-		Rule:  "A Clear of thousands of keys ends, and counts what it removed.",
+		Rule:  "A Clear of more than a thousand keys ends, and counts what it removed.",
 		Needs: clearing,
 		Run: func(ctx context.Context, t T) {
 			c := on(ctx, t)
-			keys := c.keys(2000, "p")
+			keys := c.keys(1200, "p")
 			entries := make([]sdk.Entry, len(keys))
 			for i, key := range keys {
 				entries[i] = sdk.Entry{Key: key, Value: []byte("v")}

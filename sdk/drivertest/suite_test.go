@@ -60,6 +60,11 @@ func TestFaultsAreCaught(t *testing.T) {
 			d := referenceDriver(f.vary)
 			for _, name := range f.caughtBy {
 				said := verdict(t, name, d)
+				for range 3 { // a busy machine may let a race or a moment pass
+					if len(said) == 0 {
+						said = verdict(t, name, d)
+					}
+				}
 				if len(said) == 0 {
 					t.Errorf("%s does not notice", name)
 					continue
