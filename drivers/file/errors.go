@@ -33,32 +33,32 @@ func explain(path string, err error) error {
 	if errors.Is(err, sdk.ErrMaybeApplied) {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	kind, advice := advise(path, errno)
+	advice, kind := advise(path, errno)
 	return fmt.Errorf("%s: %w: %w%s", path, kind, errno, advice)
 }
 
-// advise says what an error number means to a store: a sentinel, and what the
-// operator can do.
-func advise(path string, errno unix.Errno) (sentinel error, advice string) {
+// advise says what an error number means to a store: what the operator can do,
+// and a sentinel.
+func advise(path string, errno unix.Errno) (advice string, sentinel error) {
 	switch errno {
 	case unix.ENOSPC, unix.EDQUOT:
-		return sdk.ErrUnavailable, "; free some space or clear the store"
+		return "; free some space or clear the store", sdk.ErrUnavailable
 	case unix.EFBIG:
-		return sdk.ErrTooLarge, "; the file system or the process's limit (ulimit -f) allows no such file"
+		return "; the file system or the process's limit (ulimit -f) allows no such file", sdk.ErrTooLarge
 	case unix.EACCES, unix.EPERM:
-		return sdk.ErrUnavailable, fmt.Sprintf("; give uid %d access to it, or change the option path", os.Getuid())
+		return fmt.Sprintf("; give uid %d access to it, or change the option path", os.Getuid()), sdk.ErrUnavailable
 	case unix.EROFS:
-		return sdk.ErrUnavailable, "; entries can be read there but not written"
+		return "; entries can be read there but not written", sdk.ErrUnavailable
 	case unix.ENOTDIR, unix.ELOOP:
-		return sdk.ErrUnavailable, blockerOf(path)
+		return blockerOf(path), sdk.ErrUnavailable
 	case unix.EMFILE, unix.ENFILE:
-		return sdk.ErrOverloaded, "; raise the limit of open files (ulimit -n)"
+		return "; raise the limit of open files (ulimit -n)", sdk.ErrOverloaded
 	case unix.ENAMETOOLONG:
-		return sdk.ErrUnavailable, "; choose a shorter path"
+		return "; choose a shorter path", sdk.ErrUnavailable
 	case unix.ENOLCK, unix.ENOTSUP, unix.ENOSYS:
-		return sdk.ErrUnavailable, "; the store needs a file system with file locks (flock)"
+		return "; the store needs a file system with file locks (flock)", sdk.ErrUnavailable
 	}
-	return sdk.ErrUnavailable, ""
+	return "", sdk.ErrUnavailable
 }
 
 // blockerOf names the part of a path that keeps it from being a path through
