@@ -73,7 +73,7 @@ func parseItem(b []byte, flags byte, key string) (deadline int64, value []byte, 
 }
 
 func unreadable(reason string) error {
-	return fmt.Errorf("%w: %s; set or delete the key to repair it", sdk.ErrCorrupt, reason)
+	return fmt.Errorf("%w: %s", sdk.ErrCorrupt, reason)
 }
 
 // deadlineAfter is when an entry that is stored now ends, in ms, rounded up.

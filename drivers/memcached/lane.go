@@ -123,7 +123,7 @@ func (l *lane) lost(k *link) error {
 	case cause == nil:
 		cause = errNonsense
 	case k.stalled():
-		cause = fmt.Errorf("no answer for %v", l.server.stallTimeout)
+		cause = fmt.Errorf("no answer for %v", k.patience())
 		l.server.fail(k.epoch, cause)
 	}
 	return &lostError{server: l.server.at.name, cause: cause, sent: k.hasSent}

@@ -37,14 +37,21 @@ func recordOf(e entry) (record, error) {
 	if !e.live {
 		return record{}, nil
 	}
-	if len(e.value) < 16 {
-		return record{}, fmt.Errorf("%w: the record of a lock is cut short", sdk.ErrCorrupt)
+	r, ok := parseRecord(e.value)
+	if !ok {
+		return r, fmt.Errorf("%w: it is no record of a lock; %s", sdk.ErrCorrupt, repair(isLease, e.item.Key))
 	}
-	return record{
-		fence: binary.LittleEndian.Uint64(e.value),
-		until: int64(binary.LittleEndian.Uint64(e.value[8:])),
-		owner: string(e.value[16:]),
-	}, nil
+	return r, nil
+}
+
+func parseRecord(b []byte) (r record, ok bool) {
+	if len(b) < 16 {
+		return record{}, false
+	}
+	r.fence = binary.LittleEndian.Uint64(b)
+	r.until = int64(binary.LittleEndian.Uint64(b[8:]))
+	r.owner = string(b[16:])
+	return r, r.until >= 0
 }
 
 // left is how long the lease will last yet, 0 if it has ended.

@@ -31,15 +31,16 @@ type link struct {
 	used     time.Time
 
 	// of the exchange under way:
-	fate    *fate // nil: nobody cares
-	room    int   // how much may be read; 0: any amount
-	hasRead int
-	written int
-	hasSent bool
-	armed   bool // the deadline is set for what comes next
-	refused bool // nothing was sent, since the caller has left
-	head    []byte
-	broken  error // what reading or writing failed with
+	fate      *fate // nil: nobody cares
+	room      int   // how much may be read; 0: any amount
+	hasRead   int
+	written   int
+	hasSent   bool
+	armed     bool   // the deadline is set for what comes next
+	refused   bool   // nothing was sent, since the caller has left
+	head      []byte // how the answer to what was last written starts
+	answering bool   // some of it has come
+	broken    error  // what reading or writing failed with
 }
 
 // begin prepares for an exchange.
@@ -61,9 +62,12 @@ func (l *link) Write(b []byte) (n int, err error) {
 		l.refused = true
 		return 0, errLeft
 	}
+	if l.answering {
+		l.head, l.answering = l.head[:0], false
+	}
 	for len(b) > n && err == nil {
 		some := 0
-		l.Conn.SetDeadline(l.patience())
+		l.Conn.SetDeadline(time.Now().Add(l.patience()))
 		some, err = l.Conn.Write(b[n:min(len(b), n+piece)])
 		n += some
 		l.written += some
@@ -73,17 +77,17 @@ func (l *link) Write(b []byte) (n int, err error) {
 	return n, err
 }
 
-// patience is until when the server must have taken something or said
-// something. What has been written may still be on its way.
-func (l *link) patience() time.Time {
-	return time.Now().Add(l.server.stallTimeout * time.Duration(1+l.written/piece))
+// patience is how long the server may be silent. What has been written may
+// still be on its way.
+func (l *link) patience() time.Duration {
+	return l.server.stallTimeout * time.Duration(1+l.written/piece)
 }
 
 func (l *link) Read(b []byte) (int, error) {
 	if !l.armed {
-		l.Conn.SetReadDeadline(l.patience())
+		l.Conn.SetReadDeadline(time.Now().Add(l.patience()))
 	}
-	l.armed = false
+	l.armed, l.answering = false, true
 	n, err := l.Conn.Read(b)
 	l.hasRead += n
 	if missing := headSize - len(l.head); missing > 0 {

@@ -2,6 +2,7 @@ package memcached
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/bradfitz/gomemcache/memcache"
@@ -23,8 +24,20 @@ func read(item *memcache.Item, flags byte, key string) (e entry, err error) {
 	}
 	e.item = item
 	e.deadline, e.value, err = parseItem(item.Value, flags, key)
-	e.live = err == nil && lives(e.deadline, time.Now())
-	return e, err
+	if err != nil {
+		return e, fmt.Errorf("%w; %s", err, repair(flags, item.Key))
+	}
+	e.live = lives(e.deadline, time.Now())
+	return e, nil
+}
+
+// repair says what to do about an item that can't be read. Nothing but the
+// server's own commands reaches the record of a lock.
+func repair(flags byte, name string) string {
+	if flags == isLease {
+		return fmt.Sprintf("once nobody is in the lock, remove the item %s from the server", name)
+	}
+	return "set or delete the key to repair it"
 }
 
 // lookup reads the entry of a key.
