@@ -66,7 +66,7 @@ func TestSoakAMillionRows(t *testing.T) {
 	execute(t, conn, fmt.Sprintf(`VACUUM ANALYZE %s`, s.settings.table))
 	fillLocks(t, conn, s, 100_000)
 	for _, p := range plannedStatements(s) {
-		t.Logf("%s\n%s\n", p.name, explained(t, conn, p, "(ANALYZE, BUFFERS, COSTS OFF)"))
+		t.Logf("%s\n%s\n", p.name, explained(t, conn, p, false, "(ANALYZE, BUFFERS, COSTS OFF)"))
 	}
 	t.Run("clear", func(t *testing.T) {
 		slowest := meanwhile(t, s, func() {

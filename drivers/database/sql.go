@@ -151,14 +151,14 @@ FROM held WHERE c.key = held.key AND {live}`
 
 	keysSQL = `
 SELECT c.key FROM {cache} AS c
-WHERE c.key > $1 AND c.key >= $2 AND ($3::text IS NULL OR c.key < $3) AND {live}
-ORDER BY c.key LIMIT $4`
+WHERE c.key >= $1 AND c.key < $2 AND {live}
+ORDER BY c.key LIMIT $3`
 
 	clearSQL = `
 WITH page AS MATERIALIZED (
 	SELECT c.key FROM {cache} AS c
-	WHERE c.key > $1 AND c.key >= $2 AND ($3::text IS NULL OR c.key < $3)
-	ORDER BY c.key LIMIT $4 FOR UPDATE
+	WHERE c.key >= $1 AND c.key < $2
+	ORDER BY c.key LIMIT $3 FOR UPDATE
 ), gone AS (
 	DELETE FROM {cache} AS c WHERE c.key = ANY(array(SELECT key FROM page)) RETURNING {live} AS live
 )

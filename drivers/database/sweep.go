@@ -56,7 +56,7 @@ func (s *store) sweepSome(ctx context.Context, sql string, from pgtype.Timestamp
 	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
 	defer cancel()
 	err = s.do(ctx, repeatable, func(conn *pgx.Conn) error {
-		return conn.QueryRow(ctx, sql, from, sweepBatch).Scan(&n, &last)
+		return conn.QueryRow(ctx, sql, planned, from, sweepBatch).Scan(&n, &last)
 	})
 	return n, last, err
 }
