@@ -46,7 +46,7 @@ func advise(path string, errno unix.Errno) (advice string, sentinel error) {
 	case unix.EFBIG:
 		return "; the file system or the process's limit (ulimit -f) allows no such file", sdk.ErrTooLarge
 	case unix.EACCES, unix.EPERM:
-		return fmt.Sprintf("; give uid %d access to it, or change the option path", os.Getuid()), sdk.ErrUnavailable
+		return fmt.Sprintf("; give uid %d access to it, or change the option path", os.Geteuid()), sdk.ErrUnavailable
 	case unix.EROFS:
 		return "; entries can be read there but not written", sdk.ErrUnavailable
 	case unix.ENOTDIR, unix.ELOOP:
