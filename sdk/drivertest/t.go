@@ -74,8 +74,8 @@ type T interface {
 func Cases() []Case {
 	var all []Case
 	for _, group := range [][]Case{
-		valueCases, ttlCases, keyCases, listCases, atomicCases, counterCases,
-		batchCases, clearCases, leaseCases, leaseWaitCases, lifecycleCases, refusalCases,
+		valueCases, ttlCases, keyCases, listCases, atomicCases, takeCases, counterCases,
+		batchCases, clearCases, leaseCases, leaseWaitCases, lifecycleCases, sharingCases, refusalCases,
 	} {
 		all = append(all, group...)
 	}
