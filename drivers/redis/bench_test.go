@@ -2,6 +2,7 @@ package redis_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -149,4 +150,51 @@ func measure(b *testing.B, callers int, call func(context.Context) error) (rate,
 func middle(values []float64) float64 {
 	slices.Sort(values)
 	return values[len(values)/2]
+}
+
+// BenchmarkHandOver is how long a waiter of one store takes to enter a lock
+// that another store releases.
+func BenchmarkHandOver(b *testing.B) {
+	server := servertest.StartRedis(b, servertest.RedisOptions{})
+	holder, waiter := on(b, server), on(b, server)
+	var took []time.Duration
+	for b.Loop() {
+		took = append(took, handOver(b, holder, waiter, 1)...)
+	}
+	slices.Sort(took)
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
+}
+
+// BenchmarkGetMany100 asks for 100 keys at once, and one by one.
+func BenchmarkGetMany100(b *testing.B) {
+	c := newContest(b)
+	keys := make([]string, 100)
+	for i := range keys {
+		keys[i] = fmt.Sprint("k", i)
+		if err := c.store.Set(b.Context(), keys[i], make([]byte, 100), sdk.NoExpiry); err != nil {
+			b.Fatal(err)
+		}
+	}
+	var rates [2][]float64
+	for b.Loop() {
+		for i, call := range []func(context.Context) error{
+			func(ctx context.Context) error { _, err := c.store.GetMany(ctx, keys); return err },
+			func(ctx context.Context) error {
+				for _, key := range keys {
+					if err := c.plain.Get(ctx, key).Err(); err != nil {
+						return err
+					}
+				}
+				return nil
+			},
+		} {
+			rate, _ := measure(b, 1, call)
+			rates[i] = append(rates[i], rate)
+		}
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(middle(rates[0]), "op/s")
+	b.ReportMetric(middle(rates[0])/middle(rates[1]), "x-throughput")
 }

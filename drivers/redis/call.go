@@ -115,7 +115,7 @@ func (s *store) weigh(ctx context.Context, t *trial, srv *server, sent bool, err
 		t.refusals++
 		s.route.changed()
 		if t.refusals > mostRefusals {
-			return 0, t.fail(srv.says(sdk.ErrUnavailable, err, ""))
+			return 0, t.fail(passing(srv, err))
 		}
 		return backoff(t.refusals), nil
 	case lost:

@@ -22,10 +22,16 @@ const (
 )
 
 // transient are the beginnings of answers by which a server says that it
-// executed nothing and that this may pass.
-var transient = []string{
-	"LOADING ", "READONLY ", "MASTERDOWN ", "CLUSTERDOWN ", "TRYAGAIN ", "NOREPLICAS ", "BUSY ",
-	"ERR max number of clients reached",
+// executed nothing and that this may pass; and what can be done if it doesn't.
+var transient = []struct{ word, advice string }{
+	{"LOADING ", ""},
+	{"READONLY ", "give the master's address, or the option sentinel"},
+	{"MASTERDOWN ", ""},
+	{"CLUSTERDOWN ", ""},
+	{"TRYAGAIN ", ""},
+	{"NOREPLICAS ", "see min-replicas-to-write of the server"},
+	{"BUSY ", "a script of somebody's runs for long"},
+	{"ERR max number of clients reached", "see maxclients of the server"},
 }
 
 // judge is the one table between what go-redis reports and what is done.
@@ -46,12 +52,22 @@ func judge(err error) verdict {
 	if _, asked := redis.IsAskError(err); asked {
 		return ask
 	}
-	for _, word := range transient {
-		if says(reply.Error(), word) {
+	for _, t := range transient {
+		if says(reply.Error(), t.word) {
 			return refused
 		}
 	}
 	return failed
+}
+
+// passing words a refusal that has not passed.
+func passing(srv *server, err error) error {
+	for _, t := range transient {
+		if says(err.Error(), t.word) {
+			return srv.says(sdk.ErrUnavailable, err, t.advice)
+		}
+	}
+	return srv.says(sdk.ErrUnavailable, err, "")
 }
 
 // says looks for a word at the beginning of an answer, or where Redis 6.2 puts

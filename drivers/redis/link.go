@@ -1,16 +1,17 @@
 package redis
 
 import (
-	"errors"
-	"io"
 	"net"
-	"os"
 	"syscall"
 	"time"
 )
 
-// fresh is how long a connection that was used counts as standing.
-const fresh = time.Millisecond
+const (
+	// fresh is how long a connection that was used counts as standing.
+	fresh = time.Millisecond
+	// piece is how much must have left before the server is given time anew.
+	piece = 64 << 10
+)
 
 // A link is one connection of a lane, as go-redis sees it. It connects when it
 // is first written to, keeps its own deadlines, which no silence of the server
@@ -42,6 +43,18 @@ func (l *link) Write(b []byte) (int, error) {
 			return 0, err
 		}
 	}
+	written := 0
+	for {
+		n, err := l.push(b[written:min(written+piece, len(b))])
+		written += n
+		if err != nil || written == len(b) {
+			return written, err
+		}
+	}
+}
+
+// push writes a piece.
+func (l *link) push(b []byte) (int, error) {
 	if err := l.lane.arm(l); err != nil {
 		return 0, err
 	}
@@ -101,37 +114,6 @@ type standing struct{}
 func (standing) Control(func(uintptr)) error    { return nil }
 func (standing) Read(func(uintptr) bool) error  { return nil }
 func (standing) Write(func(uintptr) bool) error { return nil }
-
-// peek fails if the other end has closed a connection on which nothing is due.
-func peek(c net.Conn) error {
-	if t, ok := c.(interface{ NetConn() net.Conn }); ok {
-		c = t.NetConn()
-	}
-	s, ok := c.(syscall.Conn)
-	if !ok {
-		return nil
-	}
-	raw, err := s.SyscallConn()
-	if err != nil {
-		return err
-	}
-	if err := c.SetReadDeadline(time.Time{}); err != nil {
-		return err
-	}
-	var found error
-	err = raw.Read(func(fd uintptr) bool {
-		var b [1]byte
-		n, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
-		switch {
-		case n == 0 && err == nil:
-			found = io.EOF
-		case err != nil && err != syscall.EAGAIN && err != syscall.EINTR:
-			found = os.NewSyscallError("recv", err)
-		}
-		return true
-	})
-	return errors.Join(err, found)
-}
 
 func (l *link) LocalAddr() net.Addr  { return l.address(net.Conn.LocalAddr) }
 func (l *link) RemoteAddr() net.Addr { return l.address(net.Conn.RemoteAddr) }

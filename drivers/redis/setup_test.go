@@ -40,7 +40,7 @@ func on(t testing.TB, server *servertest.Redis) *sdk.Instance {
 // observer is a client that sees what is really there.
 func observer(t testing.TB, server *servertest.Redis, options ...func(*goredis.Options)) *goredis.Client {
 	t.Helper()
-	o := &goredis.Options{Network: "unix", Addr: server.Socket(), MaxRetries: -1}
+	o := &goredis.Options{Network: "unix", Addr: server.Socket(), MaxRetries: -1, ReadTimeout: 2 * time.Minute}
 	for _, change := range options {
 		change(o)
 	}
