@@ -92,7 +92,7 @@ func pullAgainstAdd(ctx context.Context, t T) {
 	var left atomic.Int64
 	left.Store(values)
 	end := time.Now().Add(patience)
-	together(9, func(i int) {
+	together(5, func(i int) {
 		for n := 0; i == 0 && n < values && time.Now().Before(end); {
 			added, err := c.Add(ctx, c.key("k"), sdk.FormatInteger(int64(n)), sdk.NoExpiry)
 			if err != nil {
