@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/cachewright/cachewright/sdk"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -23,9 +24,15 @@ func unreachable(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: %w: the server has no connection left (SQLSTATE 53300): raise max_connections there, or lower the option of that name here",
 			sdk.ErrUnavailable, sdk.ErrOverloaded)
 	}
-	// The text of pgx names server, database and user, and no password.
-	return fmt.Errorf("%w: %w", sdk.ErrUnavailable, err)
+	return fmt.Errorf("%w: %w", sdk.ErrUnavailable, unfolded{err})
 }
+
+// unfolded is an error of pgx on one line. Its text names server, database and
+// user, and no password.
+type unfolded struct{ err error }
+
+func (u unfolded) Error() string { return strings.Join(strings.Fields(u.err.Error()), " ") }
+func (u unfolded) Unwrap() error { return u.err }
 
 // explain turns an error of pgx into one that says what to do. Of the server's
 // own words it repeats the message and the code: details may hold a row.

@@ -25,7 +25,7 @@ func (ws *waits) listen() {
 	for {
 		heard, err := ws.session(ws.store.life)
 		ws.setListening(false)
-		if err == nil || ws.store.life.Err() != nil {
+		if err == nil || ws.store.life.Err() != nil || ws.retire() {
 			return
 		}
 		if heard {
