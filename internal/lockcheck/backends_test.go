@@ -1,0 +1,150 @@
+package lockcheck
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"testing"
+	"time"
+
+	cache "github.com/cachewright/cachewright/core"
+	"github.com/cachewright/cachewright/internal/servertest"
+)
+
+// lease is the shortest that drivers take, so that faults outlast it soon.
+const lease = time.Second
+
+// A backend is where a lock's record is, and what can happen to it.
+type backend struct {
+	store     cache.StoreConfig
+	processes int
+	faults    []Fault
+	// slack is added to a third of the lease, within which a holder hears that
+	// the record was lost.
+	slack time.Duration
+}
+
+func fileBackend(t testing.TB) backend {
+	return backend{store: cache.StoreConfig{Driver: "file", Options: map[string]any{"path": t.TempDir()}}, processes: 3}
+}
+
+// memoryBackend is one process: nobody else sees its locks, and they end with
+// it.
+func memoryBackend(testing.TB) backend {
+	return backend{store: cache.StoreConfig{Driver: "memory"}, processes: 1}
+}
+
+func databaseBackend(t testing.TB) backend {
+	server := servertest.StartPostgres(t, servertest.PostgresOptions{})
+	proxy := servertest.StartProxy(t, "tcp", server.Addr())
+	return backend{
+		store:     cache.StoreConfig{Driver: "database", Options: map[string]any{"dsn": "postgres://postgres@" + proxy.Addr() + "/postgres?sslmode=disable"}},
+		processes: 3,
+		faults: append(networkFaults(t, proxy),
+			With("restart the server", func() { server.Restart(t) }, func() {}, 0, lease/2),
+			With("kill the server", func() { server.Kill(t); server.Start(t) }, func() {}, 0, lease/2)),
+	}
+}
+
+// redisBackend keeps its records through a restart.
+func redisBackend(t testing.TB) backend {
+	server := servertest.StartRedis(t, servertest.RedisOptions{Config: []string{"appendonly yes", "appendfsync always"}})
+	proxy := servertest.StartProxy(t, "tcp", server.Addr())
+	return backend{
+		store:     cache.StoreConfig{Driver: "redis", Options: map[string]any{"addr": proxy.Addr()}},
+		processes: 3,
+		faults: append(networkFaults(t, proxy),
+			With("restart the server", func() { server.Restart(t) }, func() {}, 0, lease/2),
+			With("kill the server", func() { server.Kill(t); server.Start(t) }, func() {}, 0, lease/2)),
+	}
+}
+
+func clusterBackend(t testing.TB) backend {
+	cluster := servertest.StartCluster(t, servertest.ClusterOptions{
+		Proxied: true, Config: []string{"appendonly yes", "appendfsync always"},
+	})
+	restart := func() {
+		for _, node := range cluster.Nodes {
+			node.Kill(t)
+			node.Start(t)
+		}
+	}
+	return backend{
+		store:     cache.StoreConfig{Driver: "redis", Options: map[string]any{"cluster": map[string]any{"addrs": cluster.Addrs()}}},
+		processes: 3,
+		faults:    append(networkFaults(t, cluster.Proxies...), With("kill every node in turn", restart, func() {}, 0, lease/2)),
+	}
+}
+
+// forgetfulRedisBackend keeps nothing on disk.
+func forgetfulRedisBackend(t testing.TB) backend {
+	server := servertest.StartRedis(t, servertest.RedisOptions{})
+	return backend{
+		store:     cache.StoreConfig{Driver: "redis", Options: map[string]any{"addr": server.Addr()}},
+		processes: 3,
+		faults:    []Fault{Forget("restart the server without a disk", func() { server.Restart(t) }, lease)},
+		slack:     lease / 3,
+	}
+}
+
+func memcachedBackend(t testing.TB) backend {
+	server := servertest.StartMemcached(t, servertest.MemcachedOptions{})
+	proxy := servertest.StartProxy(t, "tcp", server.Addr())
+	flush := func() {
+		if err := flushAll(server.Addr()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return backend{
+		store:     cache.StoreConfig{Driver: "memcached", Options: map[string]any{"servers": []string{proxy.Addr()}}},
+		processes: 3,
+		faults: append(networkFaults(t, proxy),
+			Forget("restart the server", func() { server.Restart(t) }, lease),
+			Forget("flush_all", flush, lease)),
+		slack: lease / 3,
+	}
+}
+
+func flushAll(addr string) error {
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if _, err := fmt.Fprint(conn, "flush_all\r\n"); err != nil {
+		return err
+	}
+	answer, err := bufio.NewReader(conn).ReadString('\n')
+	if err == nil && answer != "OK\r\n" {
+		err = fmt.Errorf("flush_all is answered by %q", answer)
+	}
+	return err
+}
+
+func networkFaults(t testing.TB, proxies ...*servertest.Proxy) []Fault {
+	each := func(f func(*servertest.Proxy)) func() {
+		return func() {
+			for _, p := range proxies {
+				f(p)
+			}
+		}
+	}
+	heal := each(func(p *servertest.Proxy) { p.Heal(t) })
+	return []Fault{
+		With("stall the network", each((*servertest.Proxy).Stall), heal, lease*5/4, lease*3/2),
+		With("stall the network for a moment", each((*servertest.Proxy).Stall), heal, 0, lease/2),
+		With("reset connections", each((*servertest.Proxy).Reset), heal, 0, lease/2),
+		With("hold replies", each(func(p *servertest.Proxy) { p.HoldReplies("") }), heal, 0, lease*5/4),
+	}
+}
+
+// all are the backend's faults and those of processes.
+func (b backend) all() []Fault {
+	faults := append([]Fault{
+		FreezeHolder(lease), FreezeAny(lease), KillDriver(lease), KillAnyDriver(), FreezeDriver(lease),
+	}, b.faults...)
+	if b.processes > 1 {
+		faults = append(faults, KillHolder(), KillAny())
+	}
+	return faults
+}
