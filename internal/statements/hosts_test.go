@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"strings"
 	"testing"
 	"time"
 
@@ -41,7 +40,7 @@ func (p *part) open() (*cache.CacheManager, error) {
 	if err := json.Unmarshal([]byte(os.Getenv(configKey)), &c); err != nil {
 		return nil, err
 	}
-	return cache.OpenConfig(p.ctx, c)
+	return cache.OpenConfig(p.ctx, c, quiet)
 }
 
 // say tells the test.
@@ -59,6 +58,8 @@ type host struct {
 	cmd *exec.Cmd
 	in  *os.File
 	out *bufio.Scanner
+
+	killed bool
 }
 
 // startHost runs the test binary as another host.
@@ -117,10 +118,19 @@ func (h *host) hear() string {
 	return h.out.Text()
 }
 
+// kill ends the host without a warning.
+func (h *host) kill() {
+	h.t.Helper()
+	if err := h.cmd.Process.Kill(); err != nil {
+		h.t.Fatal(err)
+	}
+	h.killed = true
+}
+
 // end closes the host's stdin, upon which every role ends.
 func (h *host) end() {
 	_ = h.in.Close()
-	if err := h.cmd.Wait(); err != nil && !strings.Contains(err.Error(), "killed") {
+	if err := h.cmd.Wait(); err != nil && !h.killed {
 		h.t.Errorf("the other host: %v", err)
 	}
 }
@@ -128,7 +138,7 @@ func (h *host) end() {
 // open opens a manager in this process.
 func open(t *testing.T, c cache.Config) *cache.CacheManager {
 	t.Helper()
-	m, err := cache.OpenConfig(t.Context(), c)
+	m, err := cache.OpenConfig(t.Context(), c, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}

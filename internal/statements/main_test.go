@@ -5,12 +5,22 @@ import (
 	"os"
 	"testing"
 
-	_ "github.com/cachewright/cachewright/drivers/builtin"
+	"github.com/cachewright/cachewright/drivers/database"
+	"github.com/cachewright/cachewright/drivers/file"
+	"github.com/cachewright/cachewright/drivers/memcached"
+	"github.com/cachewright/cachewright/drivers/memory"
+	"github.com/cachewright/cachewright/drivers/redis"
+	"github.com/cachewright/cachewright/internal/builtin"
+	"github.com/cachewright/cachewright/sdk"
 )
 
-// TestMain lets the test binary be what a test needs: a driver (which package
-// builtin sees to before this runs), another host, or the tests.
+// TestMain lets the test binary be what a test needs: a driver, another host,
+// or the tests.
 func TestMain(m *testing.M) {
+	for _, d := range []sdk.Driver{file.Driver, memory.Driver, redis.Driver, database.Driver, memcached.Driver} {
+		builtin.Register(d)
+	}
+	builtin.Serve()
 	if role := os.Getenv(roleKey); role != "" {
 		if err := roles[role](newPart()); err != nil {
 			fmt.Fprintln(os.Stderr, "host:", err)
@@ -18,5 +28,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	shared.end()
+	os.Exit(code)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"sync"
+	"sync/atomic"
 
 	cache "github.com/cachewright/cachewright/core"
 )
@@ -12,21 +14,66 @@ import (
 var roles = map[string]role{
 	"holder":  holder,
 	"counter": counter,
+	"crowd":   crowd,
 	"writer":  writer,
 }
 
-// holder enters the default store's lock "k" and stays until it is told.
+// holder enters the default store's lock "k", stays until it is told, and says
+// how it got out.
 func holder(p *part) error {
 	m, err := p.open()
 	if err != nil {
 		return err
 	}
 	defer m.Close(p.ctx)
-	return m.Lock("k").Do(p.ctx, func(context.Context) error {
+	err = m.Lock("k").Do(p.ctx, func(context.Context) error {
 		p.say("inside")
 		p.hear()
 		return nil
 	})
+	p.say(fmt.Sprint(err))
+	return err
+}
+
+// crowd sends eight participants through the default store's lock "k", five
+// times each, and says how often one met another inside.
+func crowd(p *part) error {
+	m, err := p.open()
+	if err != nil {
+		return err
+	}
+	defer m.Close(p.ctx)
+	p.say("ready")
+	p.hear()
+	var met, failed atomic.Int64
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 5 {
+				if err := m.Lock("k").Do(p.ctx, meet(m, &met)); err != nil {
+					failed.Add(1)
+				}
+			}
+		})
+	}
+	all.Wait()
+	p.say(fmt.Sprintf("met %d, failed %d", met.Load(), failed.Load()))
+	return nil
+}
+
+// meet is a block that counts who else is inside.
+func meet(m *cache.CacheManager, met *atomic.Int64) func(context.Context) error {
+	return func(ctx context.Context) error {
+		n, err := m.Increment(ctx, "inside", 1)
+		if err != nil {
+			return err
+		}
+		if n != 1 {
+			met.Add(1)
+		}
+		_, err = m.Decrement(ctx, "inside", 1)
+		return err
+	}
 }
 
 // counter increments "n" a thousand times under the lock "k", once everybody
