@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // childVariable makes this test binary a victim: it starts servers, names
@@ -121,6 +124,25 @@ func TestServersAreGoneWhenTheirTestEnds(t *testing.T) {
 		if exists(dir) {
 			t.Errorf("%s is still there", dir)
 		}
+	}
+}
+
+func TestAKilledPostgresLeavesNoSharedMemory(t *testing.T) {
+	t.Parallel()
+	var id int
+	t.Run("a test", func(t *testing.T) {
+		server := StartPostgres(t, PostgresOptions{})
+		lines, err := postmasterFile(filepath.Join(server.Dir(), "data"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := fmt.Sscan(lines[6], new(int), &id); err != nil {
+			t.Fatal(err)
+		}
+		server.Kill(t)
+	})
+	if _, err := unix.SysvShmCtl(id, unix.IPC_STAT, new(unix.SysvShmDesc)); err == nil {
+		t.Errorf("segment %d is still there", id)
 	}
 }
 

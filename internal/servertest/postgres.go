@@ -3,6 +3,7 @@ package servertest
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"os/exec"
@@ -12,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // PostgresOptions are how a PostgreSQL server differs from a plain one, which
@@ -52,6 +55,7 @@ func StartPostgres(t testing.TB, options PostgresOptions) *Postgres {
 	}
 	s.command = func() *exec.Cmd { return postgresCommand(bin, data, who) }
 	s.ready = func(pid int) error { return postgresServes(data, pid) }
+	s.sweep = func() error { return freeSharedMemory(data) }
 	s.Start(t)
 	return &Postgres{s}
 }
@@ -128,6 +132,7 @@ func createCluster(t testing.TB, template, data string, s *Server, options Postg
 		fmt.Sprintf("unix_socket_directories = '%s'", s.dir),
 		"fsync = off",
 		"timezone = 'UTC'",
+		"dynamic_shared_memory_type = mmap", // in its folder: a killed server leaves nothing in /dev/shm
 	}
 	if options.TLS != nil {
 		settings = append(settings, postgresTLS(t, data, options.TLS)...)
@@ -164,13 +169,38 @@ func postgresCommand(bin, data string, who account) *exec.Cmd {
 // postgresServes reads what pg_ctl waits for: the first and the eighth line of
 // the pid file.
 func postgresServes(data string, pid int) error {
-	text, err := os.ReadFile(filepath.Join(data, "postmaster.pid"))
+	lines, err := postmasterFile(data)
 	if err != nil {
 		return err
 	}
-	lines := strings.Split(string(text), "\n")
 	if len(lines) < 8 || lines[0] != strconv.Itoa(pid) || strings.TrimSpace(lines[7]) != "ready" {
 		return fmt.Errorf("starting: %q", lines)
 	}
 	return nil
+}
+
+// freeSharedMemory removes the segment that a killed server leaves, and whose
+// number is in the seventh line of the pid file that it leaves too.
+func freeSharedMemory(data string) error {
+	lines, err := postmasterFile(data)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil || len(lines) < 7 {
+		return err
+	}
+	var key, id int
+	if _, err := fmt.Sscan(lines[6], &key, &id); err != nil {
+		return nil // it died before it had one
+	}
+	_, err = unix.SysvShmCtl(id, unix.IPC_RMID, nil)
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EIDRM) {
+		return nil // somebody was faster
+	}
+	return err
+}
+
+func postmasterFile(data string) ([]string, error) {
+	text, err := os.ReadFile(filepath.Join(data, "postmaster.pid"))
+	return strings.Split(string(text), "\n"), err
 }

@@ -33,6 +33,7 @@ type Server struct {
 	command func() *exec.Cmd
 	ready   func(pid int) error
 	quit    syscall.Signal // asks for an orderly end
+	sweep   func() error   // frees what a crash has left outside of dir
 
 	mu      sync.Mutex
 	current *process
@@ -53,13 +54,14 @@ func newServer(t testing.TB, name string, p *port) *Server {
 	home := testHome(t)
 	dir := home.folder(t, name)
 	s := &Server{home: home, dir: dir, port: p, socket: filepath.Join(dir, "socket"), quit: syscall.SIGTERM}
+	s.sweep = func() error { return nil }
 	t.Cleanup(func() {
 		s.Stop(t)
 		p.release()
 		if t.Failed() {
 			t.Logf("the end of the log of %s:\n%s", name, s.Log())
 		}
-		if err := os.RemoveAll(dir); err != nil {
+		if err := errors.Join(s.sweep(), os.RemoveAll(dir)); err != nil {
 			t.Errorf("servertest: %v", err)
 		}
 	})
