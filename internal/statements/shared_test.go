@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -163,7 +164,7 @@ func memcachedServer(t *testing.T) *servertest.Memcached {
 // prefix of the test's own.
 func hostConfig(t *testing.T, kind string, lock cache.LockConfig) cache.Config {
 	t.Helper()
-	prefix := t.Name()
+	prefix := strings.ReplaceAll(t.Name(), "/", ".")
 	return cache.Config{Default: "main", Stores: map[string]cache.StoreConfig{
 		"main": {Driver: kind, Prefix: &prefix, Timeout: hangGuard, Lock: lock, Options: optionsOf(t, kind)},
 	}}
