@@ -121,7 +121,7 @@ func (f fetched) entry(key string) (entry, error) {
 	if f.err != nil {
 		return entry{}, f.err
 	}
-	return read(f.item, plain, key)
+	return readItem(f.item, plain, key)
 }
 
 // fetch asks each server for its share of the keys, and answers for as many of

@@ -80,9 +80,9 @@ func (s *server) obey(ctx context.Context, commands ...command) (results []error
 		case len(commands) == 0:
 			return results
 		case !isLost:
-			return settle(results, doubtful(err, unsure))
+			return fillRest(results, doubtful(err, unsure))
 		case losses == mostLosses:
-			return settle(results, lost.surely(unsure))
+			return fillRest(results, lost.surely(unsure))
 		}
 	}
 }
@@ -107,8 +107,8 @@ func fill(results, more []error) {
 	}
 }
 
-// settle gives an error to all commands that have no answer.
-func settle(results []error, err error) []error {
+// fillRest gives an error to all commands that have no answer.
+func fillRest(results []error, err error) []error {
 	for i, result := range results {
 		if result == errUnanswered {
 			results[i] = err

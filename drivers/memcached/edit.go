@@ -63,7 +63,7 @@ func (s *store) edit(ctx context.Context, of subject, decide func(e entry, now t
 		if err != nil {
 			return doubtful(err, losses > 0)
 		}
-		e, err := read(item, of.flags, of.key)
+		e, err := readItem(item, of.flags, of.key)
 		if err != nil {
 			return doubtful(err, losses > 0)
 		}

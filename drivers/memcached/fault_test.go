@@ -145,12 +145,20 @@ func TestAConnectionThatHasBeenClosedIsReplaced(t *testing.T) {
 		} else {
 			proxy.Reset()
 		}
-		time.Sleep(20 * time.Millisecond) // until the news are here
+		eventually(t, "the news are here", func() bool { return !standing(s) })
 		added, err := s.Add(t.Context(), fmt.Sprint("key", i), []byte("v"), time.Hour)
 		if !added || err != nil {
 			t.Errorf("time %d: %v, %v", i, added, err)
 		}
 	}
+}
+
+// standing tells whether the connection of a store that has one still stands.
+func standing(s *store) bool {
+	srv := s.ring[0].server
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	return len(srv.idle) == 0 || srv.idle[0].link.stands()
 }
 
 func TestACallerLeavesAServerThatIsSilent(t *testing.T) {

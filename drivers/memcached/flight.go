@@ -13,6 +13,8 @@ const (
 	// heavy is how many bytes a flight brings at most before the next ones are
 	// narrower, so that small values don't wait behind large ones for long.
 	heavy = 256 << 10
+	// heaviest is how many bytes a flight may bring at all.
+	heaviest = 64 << 20
 )
 
 // A lookup is a caller that wants one item. Concurrent ones become one request
@@ -81,6 +83,15 @@ func upTo(most int) func(*lookup) bool {
 		most--
 		return most >= 0
 	}
+}
+
+// widthNow is how many lookups the next flight takes, under mu.
+func (s *server) widthNow() int {
+	width := s.width
+	if limit := s.limit.Load(); limit > 0 {
+		width = min(width, int(max(1, heaviest/limit)))
+	}
+	return width
 }
 
 // adapt makes the next flights as wide as this one's weight suggests, under mu.

@@ -30,7 +30,7 @@ func recordIn(t *testing.T, direct *memcache.Client, q sdk.LeaseRequest) (r reco
 	t.Helper()
 	item, err := direct.Get(leaseName(q))
 	must(t, err)
-	e, err := read(item, isLease, q.Key)
+	e, err := readItem(item, isLease, q.Key)
 	must(t, err)
 	r, err = recordOf(e)
 	must(t, err)
@@ -129,10 +129,10 @@ func TestARecordThatIsLostIsALockThatIsLost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := startServer(t)
-			s := openTest(t, at(server.Addr()))
+			s := openTest(t, at(server.Addr()), connections(1))
 			first := acquire(t, s, exclusive("first", time.Hour))
 			lose(server, t)
-			time.Sleep(20 * time.Millisecond) // until the news of closed connections are here
+			eventually(t, "the news of closed connections are here", func() bool { return name == "flush" || !standing(s) })
 			second := acquire(t, s, exclusive("second", time.Hour))
 			if !second.OK || second.Fence <= first.Fence {
 				t.Errorf("the second holder is granted %+v after %+v", second, first)

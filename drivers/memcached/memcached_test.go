@@ -9,19 +9,20 @@ import (
 )
 
 func TestDriver(t *testing.T) {
-	for _, constellation := range []struct {
-		name    string
-		servers int
-	}{{"one server", 1}, {"three servers", 3}} {
-		t.Run(constellation.name, func(t *testing.T) {
-			t.Parallel()
-			servers := make([]any, constellation.servers)
-			for i := range servers {
-				servers[i] = servertest.StartMemcached(t, servertest.MemcachedOptions{}).Addr()
-			}
-			drivertest.Run(t, memcached.Driver, func(testing.TB) map[string]any {
-				return map[string]any{"servers": servers}
-			})
-		})
+	t.Parallel()
+	addr := servertest.StartMemcached(t, servertest.MemcachedOptions{}).Addr()
+	drivertest.Run(t, memcached.Driver, func(testing.TB) map[string]any {
+		return map[string]any{"servers": addr}
+	})
+}
+
+func TestDriverOnThreeServers(t *testing.T) {
+	t.Parallel()
+	var sockets []any
+	for range 3 {
+		sockets = append(sockets, servertest.StartMemcached(t, servertest.MemcachedOptions{Unix: true}).Socket())
 	}
+	drivertest.Run(t, memcached.Driver, func(testing.TB) map[string]any {
+		return map[string]any{"servers": sockets}
+	})
 }

@@ -106,7 +106,7 @@ func (s *server) next(lookupsHadTheirTurn bool) task {
 		mayFly = false
 	}
 	if mayFly {
-		if lookups := s.lookups.take(upTo(s.width)); len(lookups) > 0 {
+		if lookups := s.lookups.take(upTo(s.widthNow())); len(lookups) > 0 {
 			s.flights++
 			return &flight{lookups: lookups}
 		}
@@ -208,13 +208,14 @@ func (s *server) unlink(l *link) {
 func (s *server) close() {
 	s.mu.Lock()
 	s.closed = true
-	s.dismiss(sdk.ErrClosed)
+	s.dismiss(fmt.Errorf("%s: %w", s.at.name, sdk.ErrClosed))
 	for l := range s.links {
 		l.Conn.Close()
 	}
 	for _, l := range s.idle {
 		close(l.tasks)
 	}
+	s.idle = nil
 	s.mu.Unlock()
 	s.die()
 	s.working.Wait()

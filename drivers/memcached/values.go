@@ -17,8 +17,8 @@ type entry struct {
 	live     bool
 }
 
-// read reads an item of a key.
-func read(item *memcache.Item, flags byte, key string) (e entry, err error) {
+// readItem reads an item of a key.
+func readItem(item *memcache.Item, flags byte, key string) (e entry, err error) {
 	if item == nil {
 		return entry{}, nil
 	}
@@ -47,7 +47,7 @@ func (s *store) lookup(ctx context.Context, key string) (entry, error) {
 	if err != nil {
 		return entry{}, err
 	}
-	return read(item, plain, key)
+	return readItem(item, plain, key)
 }
 
 // Get implements sdk.Store. Concurrent calls go to a server together.
@@ -82,7 +82,7 @@ func removed(key string, item *memcache.Item, result error) (existed bool, err e
 	if result != nil {
 		return false, absent(result)
 	}
-	e, unreadable := read(item, plain, key)
+	e, unreadable := readItem(item, plain, key)
 	return e.live || unreadable != nil, nil
 }
 

@@ -100,8 +100,14 @@ func TestFlightsAdapt(t *testing.T) {
 	for range 10 {
 		s.adapt(full(100))
 	}
-	if s.width != widest {
+	if s.width != widest || s.widthNow() != widest {
 		t.Errorf("after light flights %d fly together", s.width)
+	}
+	for limit, want := range map[int64]int{1 << 20: widest, 16 << 20: 4, 1 << 30: 1} {
+		s.limit.Store(limit)
+		if got := s.widthNow(); got != want {
+			t.Errorf("where items have up to %d bytes, %d fly together, want %d", limit, got, want)
+		}
 	}
 }
 
