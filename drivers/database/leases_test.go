@@ -95,6 +95,25 @@ func TestLeases(t *testing.T) {
 		fast.takes(t, lease(leased, "other", "fast", time.Minute)) // it is over, for this clock
 	})
 
+	t.Run("strategy lease loses what its acquisition takes on the way", func(t *testing.T) {
+		proxy := servertest.StartProxy(t, "tcp", server.Addr())
+		s := fresh(t, server, func(o *options) { o.DSN = strings.Replace(o.DSN, server.Addr(), proxy.Addr(), 1) })
+		s.takes(t, lease(leased, "warm", "me", time.Minute))
+		proxy.Stall()
+		taken := make(chan struct{})
+		go func() {
+			defer close(taken)
+			s.takes(t, lease(leased, "k", "me", 10*time.Second))
+		}()
+		const delay = 200 * time.Millisecond
+		time.Sleep(delay)
+		proxy.Heal(t)
+		<-taken
+		if left := leftOf(t, conn, s, "k"); left > 10*time.Second-delay {
+			t.Errorf("a lease of 10s has %v left after %v on the way", left, delay)
+		}
+	})
+
 	t.Run("strategy exclusive goes by the server's clock", func(t *testing.T) {
 		s := fresh(t, server)
 		fast := twin(t, s, server.URL(""))

@@ -3,10 +3,8 @@ package database
 import (
 	"context"
 	"strings"
-	"time"
 	"unicode/utf8"
 
-	"github.com/cachewright/cachewright/sdk"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 )
@@ -80,27 +78,3 @@ var behindAll = strings.Repeat(string(utf8.MaxRune), 512)
 
 // Code points that are no characters, and have no UTF-8 form.
 const surrogates, afterSurrogates = 0xD800, 0xE000
-
-// TTL implements sdk.Inspector.
-func (s *store) TTL(ctx context.Context, key string) (ttl time.Duration, ok bool, err error) {
-	var left pgtype.Interval
-	err = s.do(ctx, reads, func(conn *pgx.Conn) error {
-		return found(conn.QueryRow(ctx, s.sql.ttl, key).Scan(&left), &ok)
-	})
-	if !ok || err != nil || !left.Valid {
-		return sdk.NoExpiry, ok && err == nil, err
-	}
-	return max(duration(left), time.Millisecond), true, nil
-}
-
-// Touch implements sdk.Inspector.
-func (s *store) Touch(ctx context.Context, key string, ttl time.Duration) (touched bool, err error) {
-	return s.exec(ctx, repeatable, s.sql.touch, key, lifetime(ttl))
-}
-
-// duration reads a difference of two times, rounded up to a millisecond. The
-// server counts its days apart.
-func duration(i pgtype.Interval) time.Duration {
-	d := time.Duration(i.Days)*24*time.Hour + time.Duration(i.Microseconds)*time.Microsecond
-	return (d + time.Millisecond - 1) / time.Millisecond * time.Millisecond
-}
