@@ -12,14 +12,19 @@
 package builtin
 
 import (
+	"github.com/cachewright/cachewright/drivers/database"
 	"github.com/cachewright/cachewright/drivers/file"
+	"github.com/cachewright/cachewright/drivers/memcached"
 	"github.com/cachewright/cachewright/drivers/memory"
+	"github.com/cachewright/cachewright/drivers/redis"
 	"github.com/cachewright/cachewright/internal/builtin"
+	"github.com/cachewright/cachewright/sdk"
 )
 
 func init() {
-	builtin.Register(file.Driver)
-	builtin.Register(memory.Driver)
+	for _, d := range []sdk.Driver{database.Driver, file.Driver, memcached.Driver, memory.Driver, redis.Driver} {
+		builtin.Register(d)
+	}
 	builtin.Serve()
 }
 

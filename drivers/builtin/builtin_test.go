@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 func TestTheImportLinksDriversThatAreWellDefined(t *testing.T) {
 	t.Parallel()
 	names := builtin.Names()
-	for _, name := range []string{"file", "memory"} {
+	for _, name := range []string{"database", "file", "memcached", "memory", "redis"} {
 		if !slices.Contains(names, name) {
 			t.Errorf("%s is not among %q", name, names)
 		}
