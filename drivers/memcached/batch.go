@@ -148,7 +148,7 @@ func (s *store) fetch(ctx context.Context, keys []string) []fetched {
 // getMany asks for all names at once. It knows of the first of them only, at
 // least one, if the answer grows too large.
 func (s *server) getMany(ctx context.Context, names []string) (items map[string]*memcache.Item, known int, err error) {
-	answer, err := s.do(ctx, &order{repeat: reads, room: mostAnswer, run: func(l *lane) (any, error) {
+	answer, err := s.do(ctx, &order{repeat: reads, room: s.mostAnswer, run: func(l *lane) (any, error) {
 		return l.client.GetMulti(names)
 	}})
 	items, _ = answer.(map[string]*memcache.Item)

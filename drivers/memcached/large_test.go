@@ -77,19 +77,20 @@ func TestTheFirstCallIsRefusedAsAnyOther(t *testing.T) {
 
 func TestABatchThatOutgrowsAnAnswerIsAnsweredInParts(t *testing.T) {
 	t.Parallel()
-	s := openTest(t, at(startServer(t, "-m", "512").Addr()))
-	value := bytes.Repeat([]byte("v"), 1<<20-1<<10)
-	keys := make([]string, 60)
-	for i := range keys {
-		keys[i] = fmt.Sprint("k", i)
-		must(t, s.Set(t.Context(), keys[i], value, time.Hour))
+	s, _ := openAt(t)
+	s.ring[0].server.mostAnswer = 1 << 20
+	value := bytes.Repeat([]byte("v"), 30_000)
+	keys, entries := entriesOf(60)
+	for i := range entries {
+		entries[i].Value = value
 	}
+	must(t, s.SetMany(t.Context(), entries))
 	keys = append([]string{"absent"}, keys...)
 	parts := 0
 	for asked := keys; len(asked) > 0; parts++ {
 		found, err := s.GetMany(t.Context(), asked)
 		must(t, err)
-		if len(found) == 0 || len(found) > 1+mostAnswer/len(value) {
+		if len(found) == 0 || len(found) > 1+1<<20/len(value) {
 			t.Fatalf("part %d of %d keys is %d answers", parts, len(asked), len(found))
 		}
 		for i, f := range found {
@@ -111,8 +112,9 @@ func TestABatchThatOutgrowsAnAnswerIsAnsweredInParts(t *testing.T) {
 // A value larger than what a batch may bring at once is asked for by itself.
 func TestAValueThatOutgrowsABatchIsAnswered(t *testing.T) {
 	t.Parallel()
-	s := openTest(t, at(startServer(t, "-m", "512", "-I", "64m").Addr()))
-	value := bytes.Repeat([]byte("v"), mostAnswer+1<<20)
+	s, _ := openAt(t)
+	s.ring[0].server.mostAnswer = 100_000
+	value := bytes.Repeat([]byte("v"), 500_000)
 	must(t, s.Set(t.Context(), "large", value, time.Hour))
 	set(t, s, "small", "v", time.Hour)
 	found, err := s.GetMany(t.Context(), []string{"large", "small"})

@@ -30,9 +30,10 @@ type settings struct {
 // caller can leave what gomemcache would not let go of.
 type server struct {
 	settings
-	at    address
-	alive context.Context // done once the store closes
-	die   context.CancelFunc
+	at         address
+	mostAnswer int             // to one batch
+	alive      context.Context // done once the store closes
+	die        context.CancelFunc
 
 	limit   atomic.Int64 // the largest item, with all that the server adds; 0: not known
 	epoch   atomic.Int64 // changes when connections that were made before lead astray
@@ -51,7 +52,7 @@ type server struct {
 }
 
 func newServer(set settings, at address) *server {
-	s := &server{settings: set, at: at, width: widest, links: make(map[*link]struct{})}
+	s := &server{settings: set, at: at, mostAnswer: mostAnswer, width: widest, links: make(map[*link]struct{})}
 	s.alive, s.die = context.WithCancel(context.Background())
 	return s
 }
