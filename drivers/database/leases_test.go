@@ -100,15 +100,21 @@ func TestLeases(t *testing.T) {
 		s := fresh(t, server, func(o *options) { o.DSN = strings.Replace(o.DSN, server.Addr(), proxy.Addr(), 1) })
 		s.takes(t, lease(leased, "warm", "me", time.Minute))
 		proxy.Stall()
-		taken := make(chan struct{})
+		asked := make(chan struct{})
+		s.now = sync.OnceValue(func() time.Time {
+			defer close(asked)
+			return time.Now()
+		})
+		taken := make(chan error, 1)
 		go func() {
-			defer close(taken)
-			s.takes(t, lease(leased, "k", "me", 10*time.Second))
+			_, err := s.AcquireLease(bounded(t), lease(leased, "k", "me", 10*time.Second))
+			taken <- err
 		}()
+		<-asked
 		const delay = 200 * time.Millisecond
 		time.Sleep(delay)
 		proxy.Heal(t)
-		<-taken
+		must(t, <-taken)
 		if left := leftOf(t, conn, s, "k"); left > 10*time.Second-delay {
 			t.Errorf("a lease of 10s has %v left after %v on the way", left, delay)
 		}
