@@ -110,7 +110,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(
 		a.get(), a.set(), a.add(), a.replace(), a.has(), a.delete(), a.pull(),
 		a.incr(), a.decr(), a.getMany(), a.clear(), a.keys(), a.ttl(), a.touch(),
-		a.lock(), a.stores(), a.drivers(), a.doctor(), a.demo(), a.version(),
+		a.lock(), a.stores(), a.drivers(), a.doctor(), a.demo(), a.bench(), a.version(),
 	)
 	for _, cmd := range root.Commands() {
 		cmd.Args = usageArgs(cmd.Args)

@@ -18,7 +18,8 @@ const lease = time.Second
 type backend struct {
 	store     cache.StoreConfig
 	processes int
-	faults    []Fault
+	faults    []Fault // at least one of everything
+	more      []Fault // for long runs
 	// slack is added to a third of the lease, within which a holder hears that
 	// the record was lost.
 	slack time.Duration
@@ -40,9 +41,12 @@ func databaseBackend(t testing.TB) backend {
 	return backend{
 		store:     cache.StoreConfig{Driver: "database", Options: map[string]any{"dsn": "postgres://postgres@" + proxy.Addr() + "/postgres?sslmode=disable"}},
 		processes: 3,
-		faults: append(networkFaults(t, proxy),
-			With("restart the server", func() { server.Restart(t) }, func() {}, 0, lease/2),
-			With("kill the server", func() { server.Kill(t); server.Start(t) }, func() {}, 0, lease/2)),
+		faults: []Fault{
+			stall(t, proxy),
+			With("kill the server", func() { server.Kill(t); server.Start(t) }, func() {}, 0, lease/2),
+		},
+		more: append(networkFaults(t, proxy),
+			With("restart the server", func() { server.Restart(t) }, func() {}, 0, lease/2)),
 	}
 }
 
@@ -53,9 +57,12 @@ func redisBackend(t testing.TB) backend {
 	return backend{
 		store:     cache.StoreConfig{Driver: "redis", Options: map[string]any{"addr": proxy.Addr()}},
 		processes: 3,
-		faults: append(networkFaults(t, proxy),
-			With("restart the server", func() { server.Restart(t) }, func() {}, 0, lease/2),
-			With("kill the server", func() { server.Kill(t); server.Start(t) }, func() {}, 0, lease/2)),
+		faults: []Fault{
+			stall(t, proxy),
+			With("kill the server", func() { server.Kill(t); server.Start(t) }, func() {}, 0, lease/2),
+		},
+		more: append(networkFaults(t, proxy),
+			With("restart the server", func() { server.Restart(t) }, func() {}, 0, lease/2)),
 	}
 }
 
@@ -72,7 +79,11 @@ func clusterBackend(t testing.TB) backend {
 	return backend{
 		store:     cache.StoreConfig{Driver: "redis", Options: map[string]any{"cluster": map[string]any{"addrs": cluster.Addrs()}}},
 		processes: 3,
-		faults:    append(networkFaults(t, cluster.Proxies...), With("kill every node in turn", restart, func() {}, 0, lease/2)),
+		faults: []Fault{
+			stall(t, cluster.Proxies...),
+			With("kill every node in turn", restart, func() {}, 0, lease/2),
+		},
+		more: networkFaults(t, cluster.Proxies...),
 	}
 }
 
@@ -98,9 +109,12 @@ func memcachedBackend(t testing.TB) backend {
 	return backend{
 		store:     cache.StoreConfig{Driver: "memcached", Options: map[string]any{"servers": []string{proxy.Addr()}}},
 		processes: 3,
-		faults: append(networkFaults(t, proxy),
+		faults: []Fault{
+			stall(t, proxy),
 			Forget("restart the server", func() { server.Restart(t) }, lease),
-			Forget("flush_all", flush, lease)),
+			Forget("flush_all", flush, lease),
+		},
+		more:  networkFaults(t, proxy),
 		slack: lease / 3,
 	}
 }
@@ -121,30 +135,45 @@ func flushAll(addr string) error {
 	return err
 }
 
+// stall outlasts a lease.
+func stall(t testing.TB, proxies ...*servertest.Proxy) Fault {
+	return With("stall the network", each(proxies, (*servertest.Proxy).Stall), heal(t, proxies), lease*5/4, lease*3/2)
+}
+
 func networkFaults(t testing.TB, proxies ...*servertest.Proxy) []Fault {
-	each := func(f func(*servertest.Proxy)) func() {
-		return func() {
-			for _, p := range proxies {
-				f(p)
-			}
-		}
-	}
-	heal := each(func(p *servertest.Proxy) { p.Heal(t) })
 	return []Fault{
-		With("stall the network", each((*servertest.Proxy).Stall), heal, lease*5/4, lease*3/2),
-		With("stall the network for a moment", each((*servertest.Proxy).Stall), heal, 0, lease/2),
-		With("reset connections", each((*servertest.Proxy).Reset), heal, 0, lease/2),
-		With("hold replies", each(func(p *servertest.Proxy) { p.HoldReplies("") }), heal, 0, lease*5/4),
+		With("stall the network for a moment", each(proxies, (*servertest.Proxy).Stall), heal(t, proxies), 0, lease/2),
+		With("reset connections", each(proxies, (*servertest.Proxy).Reset), heal(t, proxies), 0, lease/2),
+		With("hold replies", each(proxies, func(p *servertest.Proxy) { p.HoldReplies("") }), heal(t, proxies), 0, lease*5/4),
 	}
 }
 
-// all are the backend's faults and those of processes.
-func (b backend) all() []Fault {
-	faults := append([]Fault{
-		FreezeHolder(lease), FreezeAny(lease), KillDriver(lease), KillAnyDriver(), FreezeDriver(lease),
-	}, b.faults...)
+func each(proxies []*servertest.Proxy, f func(*servertest.Proxy)) func() {
+	return func() {
+		for _, p := range proxies {
+			f(p)
+		}
+	}
+}
+
+func heal(t testing.TB, proxies []*servertest.Proxy) func() {
+	return each(proxies, func(p *servertest.Proxy) { p.Heal(t) })
+}
+
+// few are the backend's own faults and those of processes.
+func (b backend) few() []Fault {
+	faults := append([]Fault{FreezeHolder(lease), KillDriver(lease), FreezeDriver(lease)}, b.faults...)
 	if b.processes > 1 {
-		faults = append(faults, KillHolder(), KillAny())
+		faults = append(faults, KillHolder())
+	}
+	return faults
+}
+
+// all are those that happen by chance, too.
+func (b backend) all() []Fault {
+	faults := append(append(b.few(), b.more...), FreezeAny(lease), KillAnyDriver())
+	if b.processes > 1 {
+		faults = append(faults, KillAny())
 	}
 	return faults
 }

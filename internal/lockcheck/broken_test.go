@@ -223,7 +223,7 @@ func TestBrokenLocksAreCaught(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				load := Load{Goroutines: 3, Keys: []string{"k"}, Lease: lease, Hold: 3 * lease, Pause: lease, GiveUp: 0.2, Seed: rand.Uint64()}
 				w := &workshop{flaws: test.flaws, delay: 5 * time.Millisecond}
-				result := w.contend(t, load, 200)
+				result := w.contend(t, load, 120)
 				// Two round trips: the renewal that fails, and the answer to it.
 				found := Check(result.History, Rules{Losses: result.Losses, News: lease/3 + 4*w.delay})
 				right := func(v Violation) bool { return v.Kind == test.want }

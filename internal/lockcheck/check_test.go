@@ -106,7 +106,7 @@ func TestAViolationSaysWhoWhenAndByHowMuch(t *testing.T) {
 // found, whatever its kind.
 func TestOneViolationInALongHistoryIsFound(t *testing.T) {
 	t.Parallel()
-	const length = 10_000
+	const length = 3000
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))
 	good := make(History, length)

@@ -21,9 +21,12 @@ type Load struct {
 	Strategy string
 	Lease    time.Duration
 	// Hold and Pause are how long a goroutine stays inside and outside at most,
-	// or always if Steady. Now and then a holder stays as long as the lease.
+	// or always if Steady.
 	Hold, Pause time.Duration
 	Steady      bool
+	// Overstay is the share of holders that stay up to a quarter longer than
+	// the lease, so that it is renewed.
+	Overstay float64
 	// GiveUp is the share of attempts that are limited or cancelled.
 	GiveUp float64
 	// Seed is what chance begins with.
@@ -47,7 +50,7 @@ func (l Load) errand(r *rand.Rand, name string) errand {
 		return e
 	}
 	e.hold, e.pause = upTo(r, l.Hold), upTo(r, l.Pause)
-	if r.IntN(500) == 0 {
+	if r.Float64() < l.Overstay {
 		e.hold = upTo(r, l.Lease*5/4)
 	}
 	if r.Float64() < l.GiveUp {

@@ -17,8 +17,10 @@ type Run struct {
 	Worker    func() *exec.Cmd
 	Processes int
 	Load      Load
-	// Acquisitions is when it is enough. Every fault happens at least once.
+	// Acquisitions is when it is enough, or Time if that is over first and not
+	// 0. Every fault happens at least once.
 	Acquisitions int
+	Time         time.Duration
 	// Faults happen one at a time, in any order, with Calm between them.
 	Faults []Fault
 	Calm   time.Duration
@@ -47,15 +49,14 @@ func (r Run) Do(ctx context.Context) (Result, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.Limit, fmt.Errorf("not over within %v", r.Limit))
 	defer cancel()
 	c := &Crowd{
-		run: r, random: rand.New(rand.NewPCG(r.Load.Seed, 1)), record: newRecorder(), faults: make(map[string]int),
+		run: r, random: rand.New(rand.NewPCG(r.Load.Seed, 1)), record: newRecorder(), faults: make(map[string]int), began: now(),
 	}
-	began := now()
 	err := errors.Join(c.contend(ctx), c.stop())
 	result, unfinished := c.record.result()
 	if err = errors.Join(err, unfinished); err != nil {
 		return Result{}, fmt.Errorf("seed %d, after %d acquisitions and the faults %v: %w", r.Load.Seed, c.record.count(), c.faults, err)
 	}
-	result.Losses, result.Faults, result.Took = c.losses, c.faults, now()-began
+	result.Losses, result.Faults, result.Took = c.losses, c.faults, now()-c.began
 	return result, nil
 }
 
@@ -68,6 +69,7 @@ type Crowd struct {
 	started int
 	losses  []Loss
 	faults  map[string]int
+	began   time.Duration
 }
 
 func (c *Crowd) contend(ctx context.Context) error {
@@ -140,7 +142,9 @@ func (c *Crowd) UpTo(most time.Duration) time.Duration {
 	return time.Duration(c.random.Int64N(int64(most)))
 }
 
-func (c *Crowd) enough() bool { return c.record.count() >= c.run.Acquisitions }
+func (c *Crowd) enough() bool {
+	return c.record.count() >= c.run.Acquisitions || c.run.Time != 0 && now()-c.began >= c.run.Time
+}
 
 // watch waits until something holds, or for a while. No process may end
 // meanwhile.
