@@ -68,20 +68,24 @@ func (s *store) try(ctx context.Context, t *trial) (srv *server, sent bool, err 
 	if srv, err = s.aim(ctx, t); err != nil {
 		return s.nowhere, false, err
 	}
-	t.cmd.SetErr(nil)
-	send := srv.together
 	if t.apart {
-		send = srv.apart
-	}
-	if t.asking {
-		sent, err = send(ctx, redis.NewStatusCmd(ctx, "asking"), t.cmd)
+		sent, err = srv.apart(ctx, t.commands(ctx)...)
 	} else {
-		sent, err = send(ctx, t.cmd)
+		sent, err = srv.together(ctx, t.commands(ctx)...)
 	}
 	if err != nil {
 		return srv, sent, err
 	}
 	return srv, sent, t.cmd.Err()
+}
+
+// commands are what the next attempt sends.
+func (t *trial) commands(ctx context.Context) []redis.Cmder {
+	t.cmd.SetErr(nil)
+	if t.asking {
+		return []redis.Cmder{redis.NewStatusCmd(ctx, "asking"), t.cmd}
+	}
+	return []redis.Cmder{t.cmd}
 }
 
 // aim finds the server for the next attempt.

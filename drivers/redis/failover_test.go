@@ -30,35 +30,6 @@ func TestTheLossOfAClusterMasterKeepsWhatItsReplicaConfirmed(t *testing.T) {
 	failover(t, store, cluster.Nodes[:3], func() { cluster.Nodes[0].Kill(t) })
 }
 
-func TestADeposedMasterIsLeftEvenIfItAnswers(t *testing.T) {
-	t.Parallel()
-	set := servertest.StartSentinel(t, servertest.SentinelOptions{})
-	store := opened(t, map[string]any{
-		"sentinel":      map[string]any{"master": servertest.SentinelName, "addrs": set.Addrs()},
-		"stall_timeout": "300ms",
-	})
-	ctx := within(t, 2*patience)
-	for range 20 { // over all of its connections
-		if err := store.SetMany(ctx, []sdk.Entry{{Key: "a"}, {Key: "b"}}); err != nil {
-			t.Fatal(err)
-		}
-		if err := store.Set(ctx, "k", []byte("before"), sdk.NoExpiry); err != nil {
-			t.Fatal(err)
-		}
-	}
-	old := set.Nodes[0]
-	old.Freeze(t)
-	promoted := observer(t, set.AwaitFailover(t, old))
-	old.Thaw(t) // it takes itself for the master, and would take writes
-	for i := range 20 {
-		key := fmt.Sprint("k", i)
-		eventually(t, "a write is done", func() error { return store.Set(ctx, key, []byte("v"), sdk.NoExpiry) })
-		if promoted.Get(ctx, key).Err() != nil {
-			t.Fatal("a write went to the deposed master")
-		}
-	}
-}
-
 func TestAPlannedFailoverIsFollowed(t *testing.T) {
 	t.Parallel()
 	set := servertest.StartSentinel(t, servertest.SentinelOptions{})

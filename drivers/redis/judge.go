@@ -36,11 +36,16 @@ var transient = []struct{ word, advice string }{
 
 // judge is the one table between what go-redis reports and what is done.
 func judge(err error) verdict {
+	if err == nil || err == redis.Nil {
+		return fine
+	}
+	return judgeFailure(err)
+}
+
+func judgeFailure(err error) verdict {
 	var reply redis.Error
 	var no *refusal
 	switch {
-	case err == nil, errors.Is(err, redis.Nil):
-		return fine
 	case errors.As(err, &no), errors.Is(err, sdk.ErrOverloaded), errors.Is(err, sdk.ErrClosed):
 		return failed
 	case !errors.As(err, &reply):

@@ -134,7 +134,8 @@ func (l *lane) interrupt() {
 	}
 }
 
-// connect connects a link.
+// connect connects a link. Whoever writes to it has no context to give, so that
+// an interrupt ends the attempt.
 func (l *lane) connect(k *link) error {
 	ctx, cancel := context.WithTimeout(context.Background(), l.server.dialTimeout)
 	defer cancel()

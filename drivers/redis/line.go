@@ -30,7 +30,8 @@ const (
 // sends all that wait together, and goes on until none does.
 type line struct {
 	newLane func() *lane
-	most    int
+	most    int // lanes
+	room    int // for calls that wait
 
 	workers sync.WaitGroup
 
@@ -116,11 +117,11 @@ func (l *line) join(cmds []redis.Cmder) (*request, error) {
 	if l.closed {
 		return nil, sdk.ErrClosed
 	}
-	if len(l.queue) >= maxQueue {
+	if len(l.queue) >= l.room {
 		l.queue = compact(l.queue)
 	}
-	if len(l.queue) >= maxQueue {
-		return nil, fmt.Errorf("%w: %d calls are waiting for the server", sdk.ErrOverloaded, maxQueue)
+	if len(l.queue) >= l.room {
+		return nil, fmt.Errorf("%w: %d calls are waiting for the server", sdk.ErrOverloaded, l.room)
 	}
 	r := &request{cmds: cmds, done: make(chan struct{}, 1)}
 	for _, cmd := range cmds {
@@ -182,6 +183,8 @@ func (l *line) work(ln *lane) {
 			cmds = append(cmds, r.cmds...)
 		}
 		b := requests[0].batch
+		// Each caller has a context of its own; when the last of them has gone,
+		// the batch is interrupted.
 		sent := ln.exchange(context.Background(), cmds...)
 		b.end()
 		for _, r := range requests {

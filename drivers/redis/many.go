@@ -78,12 +78,7 @@ func (s *store) tryMany(ctx context.Context, trials []trial, open []int) []resul
 func tryGroup(ctx context.Context, srv *server, trials []trial, open, group []int, results []result) {
 	cmds := make([]redis.Cmder, 0, len(group))
 	for _, j := range group {
-		t := &trials[open[j]]
-		if t.asking {
-			cmds = append(cmds, redis.NewStatusCmd(ctx, "asking"))
-		}
-		t.cmd.SetErr(nil)
-		cmds = append(cmds, t.cmd)
+		cmds = append(cmds, trials[open[j]].commands(ctx)...)
 	}
 	sent, err := srv.apart(ctx, cmds...)
 	for _, j := range group {

@@ -40,7 +40,7 @@ type server struct {
 func newServer(s settings, name string, connect func(context.Context) (net.Conn, error)) *server {
 	srv := &server{settings: s, name: name, connect: connect}
 	srv.line.newLane = func() *lane { return newLane(srv, lineBuffer) }
-	srv.line.most = s.pipelines
+	srv.line.most, srv.line.room = s.pipelines, maxQueue
 	srv.pool.newLane = func() *lane { return newLane(srv, poolBuffer) }
 	srv.pool.places = make(chan struct{}, s.poolSize)
 	for range s.poolSize {
