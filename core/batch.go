@@ -142,11 +142,15 @@ func (b *batch) named(err error) error {
 	if !errors.As(err, &failures) {
 		return err
 	}
+	given := make(map[string]string, len(b.keys))
+	for i, physical := range b.physical {
+		given[physical] = b.keys[i]
+	}
 	failed := make(map[string]error, len(failures.Failed))
 	for _, f := range failures.Failed {
-		key := f.Key
-		if i := slices.Index(b.physical, f.Key); i >= 0 {
-			key = b.keys[i]
+		key, ok := given[f.Key]
+		if !ok {
+			key = f.Key
 		}
 		failed[key] = f.Err
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strconv"
 )
 
@@ -71,6 +72,8 @@ func decodeInteger(data []byte, dst any) (handled bool, err error) {
 	}
 	target := reflect.ValueOf(dst).Elem()
 	switch {
+	case !isIntegerText(data):
+		return false, nil
 	case target.CanInt():
 		n, err := strconv.ParseInt(string(data), 10, target.Type().Bits())
 		if err == nil {
@@ -87,12 +90,18 @@ func decodeInteger(data []byte, dst any) (handled bool, err error) {
 	return false, nil
 }
 
-// parsedInteger leaves what is no integer text to the codec.
-func parsedInteger(err error) (handled bool, _ error) {
-	if errors.Is(err, strconv.ErrSyntax) {
-		return false, nil
+// isIntegerText tells 0|-?[1-9][0-9]* from what strconv reads beyond it and
+// from everything that is left to the codec.
+func isIntegerText(data []byte) bool {
+	digits := bytes.TrimPrefix(data, []byte("-"))
+	if len(digits) == 0 || digits[0] == '0' && len(data) > 1 {
+		return false
 	}
-	if err != nil {
+	return !slices.ContainsFunc(digits, func(c byte) bool { return c < '0' || c > '9' })
+}
+
+func parsedInteger(err error) (handled bool, _ error) {
+	if err != nil { // of its text only the size, or for a uint the sign, can be wrong
 		return true, fmt.Errorf("%w: the integer is out of range", ErrWrongType)
 	}
 	return true, nil

@@ -3,6 +3,7 @@ package core_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -191,6 +192,27 @@ func TestABatchErrorNamesTheCallersKeys(t *testing.T) {
 	f.failing("get", sdk.ErrCorrupt)
 	if _, err := m.GetMany(t.Context(), []string{"a"}); !errors.As(err, &batch) || !errors.Is(err, cache.ErrCorrupt) {
 		t.Errorf("GetMany: %v", err)
+	}
+}
+
+func TestAFailedBatchOfManyKeysIsReportedAtOnce(t *testing.T) {
+	const keys = 200_000
+	f := newFake()
+	r := repository(t, f.open(t, cache.Config{Prefix: "p"}), "main")
+	f.failing("delete", sdk.ErrMaybeApplied)
+	many := make([]string, keys)
+	for i := range many {
+		many[i] = fmt.Sprintf("key-%d", i)
+	}
+	start := time.Now()
+	_, err := r.DeleteMany(t.Context(), many)
+	took := time.Since(start)
+	var batch *cache.BatchError
+	if !errors.As(err, &batch) || len(batch.Failed) != keys || batch.Failed["key-7"] == nil {
+		t.Fatalf("DeleteMany: %.200v, want a *BatchError of %d keys", err, keys)
+	}
+	if took > 30*time.Second {
+		t.Errorf("naming %d failed keys took %v", keys, took)
 	}
 }
 

@@ -42,6 +42,32 @@ func TestIntegersAreStoredAsTheirText(t *testing.T) {
 	}
 }
 
+func TestOnlyIntegerTextIsReadAsAnInteger(t *testing.T) {
+	r := newFake().repository(t)
+	for text, want := range map[string]error{
+		"7": nil, "-7": nil, "0": nil, "-0": nil, " 7": nil, // the last two are JSON's to read
+		"007": cache.ErrCorrupt, "+7": cache.ErrCorrupt, "-": cache.ErrCorrupt, "-07": cache.ErrCorrupt, "": cache.ErrCorrupt,
+		"7.5": cache.ErrWrongType, "1e3": cache.ErrWrongType, "99999999999999999999": cache.ErrWrongType,
+	} {
+		if err := r.WithCodec(cache.Raw).Set(t.Context(), "k", text, cache.Forever); err != nil {
+			t.Fatal(err)
+		}
+		v, err := r.Get(t.Context(), "k")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var n int
+		if err := v.Decode(&n); !errors.Is(err, want) {
+			t.Errorf("%q decodes into %d with %v, want %v", text, n, err, want)
+		}
+	}
+	v, err := cache.ValueOf(-7)
+	var n uint
+	if err := errors.Join(err, v.Decode(&n)); !errors.Is(err, cache.ErrWrongType) {
+		t.Errorf("a negative integer into a uint: %d, %v", n, err)
+	}
+}
+
 func TestACounterIsReadAsAnInteger(t *testing.T) {
 	for _, codec := range []cache.Codec{cache.JSON, cache.Raw} {
 		r := newFake().repository(t).WithCodec(codec)
