@@ -18,9 +18,11 @@ const (
 	exitLost     = 76 // the lock was lost while the command ran
 
 	fencingVariable = "CACHEWRIGHT_FENCING_TOKEN"
-	// killAfter is how long a command has to end by itself when its lock is lost.
-	killAfter = 10 * time.Second
 )
+
+// killAfter is how long a command has to end by itself when its lock is lost;
+// tests shorten it.
+var killAfter = 10 * time.Second
 
 // lockFlags are the flags of lock.
 type lockFlags struct {
@@ -58,7 +60,6 @@ command's environment is the lock's fencing token.`,
 	flags.DurationVar(&f.lease, "lease", 0, "how long the lock outlives this program (30s if left out)")
 	flags.DurationVar(&f.timeout, "timeout", 0, "the one control of the strategies lease and redlock")
 	flags.IntVar(&f.conflictCode, "conflict-code", exitConflict, "exit code if the lock was not obtained")
-	flags.SetInterspersed(false)
 	return cmd
 }
 
@@ -67,8 +68,8 @@ func (f *lockFlags) options(cmd *cobra.Command) ([]cache.LockOption, error) {
 	if f.strategy == "local" {
 		return nil, usagef("strategy local reaches one process, and this program is one of its own; take exclusive")
 	}
-	if cmd.Flags().ArgsLenAtDash() != 1 && cmd.Flags().ArgsLenAtDash() != -1 {
-		return nil, usagef("one KEY stands before --; usage: cachewright %s", cmd.Use)
+	if cmd.Flags().ArgsLenAtDash() != 1 {
+		return nil, usagef("one KEY stands before --, and the command after it; usage: cachewright %s", cmd.Use)
 	}
 	opts := []cache.LockOption{cache.LockStrategy(f.strategy)}
 	for name, opt := range map[string]cache.LockOption{

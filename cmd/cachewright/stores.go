@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"text/tabwriter"
@@ -18,6 +20,7 @@ type storeRow struct {
 	Ready   bool                `json:"ready"`
 	Error   string              `json:"error,omitempty"`
 	Opened  *cache.Capabilities `json:"announced,omitempty"`
+	Locks   *cache.LockInfo     `json:"locks,omitempty"` // nil: it has none
 }
 
 func (a *app) stores() *cobra.Command {
@@ -54,37 +57,52 @@ func openAll(ctx context.Context, m *cache.CacheManager) []storeRow {
 
 func openRow(ctx context.Context, m *cache.CacheManager, info cache.StoreInfo) storeRow {
 	row := storeRow{StoreInfo: info, Timeout: info.Timeout.String()}
-	r, err := m.Store(info.Name)
-	if err == nil {
-		var announced cache.Capabilities
-		announced, err = r.(*cache.CacheRepository).Capabilities(ctx)
-		row.Opened = &announced
-	}
-	if err != nil {
-		row.Error, row.Opened = err.Error(), nil
+	if err := row.open(ctx, m); err != nil {
+		row.Error = err.Error()
 		return row
 	}
 	row.Ready = true
 	return row
 }
 
+// open asks the store's driver. A store without locks is one all the same.
+func (row *storeRow) open(ctx context.Context, m *cache.CacheManager) error {
+	found, err := m.Store(row.Name)
+	if err != nil {
+		return err
+	}
+	r := found.(*cache.CacheRepository)
+	announced, err := r.Capabilities(ctx)
+	if err != nil {
+		return err
+	}
+	row.Opened = &announced
+	locks, err := r.LockInfo(ctx)
+	switch {
+	case err == nil:
+		row.Locks = &locks
+	case !errors.Is(err, errors.ErrUnsupported):
+		row.Opened = nil
+		return err
+	}
+	return nil
+}
+
 func (a *app) printStores(rows []storeRow) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "STORE\tDRIVER\tSTATE\tPREFIX\tCODEC\tTIMEOUT\tLOCK\tSCOPE\tOPERATIONS")
+	fmt.Fprintln(w, "STORE\tDRIVER\tSTATE\tPREFIX\tCODEC\tTIMEOUT\tOPERATIONS")
 	for _, row := range rows {
 		name := row.Name
 		if row.Default {
 			name += " *"
 		}
-		state, lock, scope, operations := "failed", row.LockStrategy, "", ""
+		state, operations := "failed", ""
 		if row.Ready {
-			state, scope, operations = "ready", row.Opened.LockScope, strings.Join(row.Opened.Operations, " ")
-			if lock == "" {
-				lock = row.Opened.LockStrategy
-			}
+			state, operations = "ready", strings.Join(row.Opened.Operations, " ")
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, row.Driver, state, dash(row.Prefix), row.Codec, row.Timeout, dash(lock), dash(scope), dash(operations))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, row.Driver, state, dash(row.Prefix), row.Codec, row.Timeout, dash(operations))
 	}
+	printLocks(w, rows)
 	if err := w.Flush(); err != nil {
 		return err
 	}
@@ -94,6 +112,33 @@ func (a *app) printStores(rows []storeRow) error {
 		}
 	}
 	return nil
+}
+
+// printLocks is the second table: what the locks of the stores are.
+func printLocks(w io.Writer, rows []storeRow) {
+	fmt.Fprintln(w, "\nSTORE\tLOCK\tSCOPE\tLEASE\tRELEASE\tA TIMEOUT")
+	for _, row := range rows {
+		switch l := row.Locks; {
+		case l != nil:
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", row.Name, l.Strategy, dash(l.Scope), leaseOf(l), releaseOf(l), l.Timeout)
+		case row.Ready:
+			fmt.Fprintf(w, "%s\tnone\t-\t-\t-\tlock: {strategy: local} locks inside one process\n", row.Name)
+		}
+	}
+}
+
+func leaseOf(l *cache.LockInfo) string {
+	if l.Renewed {
+		return l.DefaultLease + ", renewed"
+	}
+	return dash(l.DefaultLease)
+}
+
+func releaseOf(l *cache.LockInfo) string {
+	if l.OwnerChecked {
+		return "owner only"
+	}
+	return "whoever's it is"
 }
 
 func dash(text string) string {

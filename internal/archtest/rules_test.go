@@ -55,7 +55,11 @@ var rules = []rule{
 		may:   []string{"drivers/~/...", "sdk"},
 		tests: []string{"internal/servertest", "sdk/drivertest"},
 	},
-	{of: "cmd/...", may: []string{"cmd/...", "core", "drivers/builtin", "internal/...", "sdk", "sdk/drivertest"}},
+	{
+		of:    "cmd/...",
+		may:   []string{"cmd/...", "core", "drivers/builtin", "internal/...", "sdk", "sdk/drivertest"},
+		tests: []string{"drivers/..."},
+	},
 	{of: "internal/demo", may: []string{"core", "drivers/builtin"}},
 	{of: "examples/...", may: []string{"cachetest", "core", "drivers/builtin", "examples/...", "sdk"}},
 	{of: "docs/...", tests: []string{"core", "drivers/...", "internal/...", "sdk"}},
