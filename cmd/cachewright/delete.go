@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -40,7 +41,7 @@ func (a *app) clear() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.on(cmd.Context(), func(r *cache.CacheRepository) error {
 				if !yes {
-					if err := a.confirm(fmt.Sprintf("Remove all entries of store %s?", r.Name())); err != nil {
+					if err := a.confirm(cmd.Context(), fmt.Sprintf("Remove all entries of store %s?", r.Name())); err != nil {
 						return err
 					}
 				}
@@ -53,13 +54,17 @@ func (a *app) clear() *cobra.Command {
 }
 
 // confirm asks on a terminal; elsewhere there is nobody to ask.
-func (a *app) confirm(question string) error {
+func (a *app) confirm(ctx context.Context, question string) error {
 	stdin, ok := a.stdin.(*os.File)
 	if !ok || !term.IsTerminal(int(stdin.Fd())) {
 		return usagef("there is no terminal to ask on; clear needs --yes")
 	}
 	fmt.Fprint(a.stderr, question+" [y/N] ")
-	line, _ := bufio.NewReader(stdin).ReadString('\n')
+	line, err := interruptible(ctx, func() (string, error) { return bufio.NewReader(stdin).ReadString('\n') })
+	if ctx.Err() != nil {
+		fmt.Fprintln(a.stderr)
+		return err
+	}
 	if word := strings.ToLower(strings.TrimSpace(line)); word != "y" && word != "yes" {
 		fmt.Fprintln(a.stderr, "Nothing was removed.")
 		return errNo

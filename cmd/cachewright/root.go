@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"syscall"
 	"time"
 
 	cache "github.com/cachewright/cachewright/core"
@@ -15,9 +16,10 @@ import (
 // Exit codes.
 const (
 	exitYes    = 0
-	exitNo     = 1 // absent, or false
-	exitUsage  = 2 // usage or configuration
-	exitFailed = 3 // a store or a driver failed
+	exitNo     = 1   // absent, or false
+	exitUsage  = 2   // usage or configuration
+	exitFailed = 3   // a store or a driver failed
+	exitPipe   = 141 // whoever read stdout has left; as a shell shows a death by SIGPIPE
 )
 
 // closeTimeout bounds the end of every command.
@@ -54,7 +56,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if errors.As(err, &ended) && ended.err == nil {
 		return ended.code
 	}
-	if err != nil && !errors.Is(err, errNo) {
+	if err != nil && !errors.Is(err, errNo) && !errors.Is(err, syscall.EPIPE) {
 		fmt.Fprintln(stderr, "cachewright:", strings.TrimPrefix(err.Error(), "cache: "))
 	}
 	return exitCode(err)
@@ -72,6 +74,8 @@ func exitCode(err error) int {
 		return exitNo
 	case errors.As(err, &usage), isUsage(err):
 		return exitUsage
+	case errors.Is(err, syscall.EPIPE):
+		return exitPipe
 	}
 	return exitFailed
 }

@@ -45,7 +45,7 @@ func (a *app) writing(use, short string, store func(context.Context, *cache.Cach
 		Args:  cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.on(cmd.Context(), func(r *cache.CacheRepository) error {
-				value, r, err := a.value(args[1], w.raw, r)
+				value, r, err := a.value(cmd.Context(), args[1], w.raw, r)
 				if err != nil {
 					return err
 				}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -32,11 +33,11 @@ func (l *lifetime) flag(cmd *cobra.Command) {
 
 // value reads the argument, or stdin where it is "-", and chooses the codec
 // that fits it.
-func (a *app) value(arg string, raw bool, r *cache.CacheRepository) (any, *cache.CacheRepository, error) {
+func (a *app) value(ctx context.Context, arg string, raw bool, r *cache.CacheRepository) (any, *cache.CacheRepository, error) {
 	data := []byte(arg)
 	if arg == "-" {
 		var err error
-		if data, err = io.ReadAll(a.stdin); err != nil {
+		if data, err = interruptible(ctx, func() ([]byte, error) { return io.ReadAll(a.stdin) }); err != nil {
 			return nil, nil, fmt.Errorf("read the value from stdin: %w", err)
 		}
 	}
@@ -51,6 +52,27 @@ func (a *app) value(arg string, raw bool, r *cache.CacheRepository) (any, *cache
 		return nil, nil, usagef("the value %s is not JSON; write '%s' for text, or give --raw", arg, quoted)
 	}
 	return json.RawMessage(data), r, nil
+}
+
+// interruptible reads until ctx is done. A read of a terminal or a pipe can't be
+// broken off, so it is left behind then, and ends with the program.
+func interruptible[T any](ctx context.Context, read func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		value, err := read()
+		done <- result{value, err}
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
 }
 
 // show prints a value that was read; a miss is the answer no.

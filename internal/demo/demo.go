@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -47,7 +48,8 @@ func Run(ctx context.Context, dir string, out io.Writer, logger *slog.Logger) er
 	if d.caches, err = cache.OpenConfig(ctx, configuration(folder), cache.WithHook(&d.tally), cache.WithLogger(logger)); err != nil {
 		return err
 	}
-	return errors.Join(d.play(ctx), d.close(ctx))
+	err = errors.Join(d.play(ctx), d.close(ctx))
+	return errors.Join(err, d.deaf)
 }
 
 func configuration(folder string) cache.Config {
@@ -67,12 +69,13 @@ type demo struct {
 	out    io.Writer
 	caches *cache.CacheManager
 	tally  tally
+	deaf   error // why the report can't be written
 }
 
 func (d *demo) play(ctx context.Context) error {
 	d.say("%d callers at once ask for a summary of %s.\n", callers, d.dir)
 	for _, name := range []string{"file", "memory"} {
-		if err := d.ask(ctx, name); err != nil {
+		if err := d.ask(ctx, name); err != nil || d.deaf != nil {
 			return err
 		}
 	}
@@ -85,7 +88,11 @@ func (d *demo) close(ctx context.Context) error {
 	return d.caches.Close(ctx)
 }
 
-func (d *demo) say(format string, args ...any) { fmt.Fprintf(d.out, format, args...) }
+func (d *demo) say(format string, args ...any) {
+	if _, err := fmt.Fprintf(d.out, format, args...); d.deaf == nil {
+		d.deaf = err
+	}
+}
 
 // ask sends all callers to one store.
 func (d *demo) ask(ctx context.Context, name string) error {
@@ -110,10 +117,23 @@ func (d *demo) ask(ctx context.Context, name string) error {
 		})
 	}
 	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
+	if err := firstOf(errs); err != nil {
 		return err
 	}
 	return d.report(name, summary, took, scans.Load())
+}
+
+// firstOf is the first failure, with the number of all: hundreds of callers
+// would say the same.
+func firstOf(errs []error) error {
+	failed := slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil })
+	switch len(failed) {
+	case 0:
+		return nil
+	case 1:
+		return failed[0]
+	}
+	return fmt.Errorf("%d of %d callers failed, the first: %w", len(failed), len(errs), failed[0])
 }
 
 // summary is the double check: read, and on a miss read again under a lock

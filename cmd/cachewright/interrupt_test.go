@@ -1,0 +1,63 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestASignalEndsAWaitForStdin(t *testing.T) {
+	s := newShell(t, testConfig)
+	stdin, writer := io.Pipe() // which nobody writes to
+	defer writer.Close()
+	for _, args := range []string{"set k -", "add k - --raw"} {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		ended := make(chan int, 1)
+		var out, errs bytes.Buffer
+		go func() {
+			ended <- run(ctx, append([]string{"-c", filepath.Join(s.dir, "config.yaml")}, strings.Fields(args)...), stdin, &out, &errs)
+		}()
+		select {
+		case code := <-ended:
+			if code != exitFailed || !strings.Contains(errs.String(), "stdin") {
+				t.Errorf("%s: exit %d, %q", args, code, errs.String())
+			}
+		case <-time.After(30 * time.Second):
+			t.Fatalf("%s still waits for its stdin", args)
+		}
+		cancel()
+	}
+}
+
+// A gone is a stdout whose reader has left.
+type gone struct{}
+
+func (gone) Write([]byte) (int, error) {
+	return 0, &os.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.EPIPE}
+}
+
+func TestAReaderThatLeavesEndsTheCommandQuietlyAndCleanly(t *testing.T) {
+	s := newShell(t, testConfig)
+	folder := t.TempDir()
+	t.Setenv("TMPDIR", folder)
+	t.Setenv("XDG_RUNTIME_DIR", folder)
+	if code, _, stderr := s.run("", "set", "k", "1"); code != exitYes {
+		t.Fatalf("set: exit %d, %s", code, stderr)
+	}
+	for _, args := range []string{"get k", "keys", "stores --json", "demo --dir ."} {
+		var errs bytes.Buffer
+		args := append([]string{"-c", filepath.Join(s.dir, "config.yaml")}, strings.Fields(args)...)
+		if code := run(t.Context(), args, strings.NewReader(""), gone{}, &errs); code != exitPipe || errs.Len() > 0 {
+			t.Errorf("%s: exit %d, %q", args, code, errs.String())
+		}
+		if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
+			t.Errorf("%s leaves %v behind, %v", args, left, err)
+		}
+	}
+}
