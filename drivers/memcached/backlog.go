@@ -1,6 +1,9 @@
 package memcached
 
-import "slices"
+import (
+	"context"
+	"slices"
+)
 
 // A waiter is a caller that waits for a worker, and may leave.
 type waiter struct {
@@ -15,6 +18,21 @@ type waiter struct {
 func newWaiter() waiter { return waiter{done: make(chan struct{})} }
 
 func (w *waiter) itself() *waiter { return w }
+
+// wait waits for the worker, or the end of ctx. What has been done counts.
+func (w *waiter) wait(ctx context.Context) (done bool) {
+	select {
+	case <-w.done:
+		return true
+	case <-ctx.Done():
+	}
+	select {
+	case <-w.done:
+		return true
+	default:
+		return false
+	}
+}
 
 // A backlog is who waits, first come first served. Those who leave are passed
 // over, and forgotten before many of them have gathered.

@@ -123,10 +123,8 @@ func (s *server) look(ctx context.Context, name string) (*memcache.Item, error) 
 	if err := s.enqueue(func() { s.lookups.push(l) }); err != nil {
 		return nil, err
 	}
-	select {
-	case <-l.done:
+	if l.wait(ctx) {
 		return l.item, l.err
-	case <-ctx.Done():
 	}
 	l.fate.leave()
 	s.mu.Lock()

@@ -68,10 +68,8 @@ func (s *server) attempt(ctx context.Context, j *job, writes bool) error {
 	if err := s.enqueue(func() { s.jobs.push(j) }); err != nil {
 		return err
 	}
-	select {
-	case <-j.done:
+	if j.wait(ctx) {
 		return nil
-	case <-ctx.Done():
 	}
 	if j.fate.leave() {
 		return doubtful(ctx.Err(), writes)

@@ -111,6 +111,16 @@ func (l *link) Close() error {
 	return l.Conn.Close()
 }
 
+// cut ends the connection under whoever uses it, and says no goodbye, which over
+// TLS might take its time.
+func (l *link) cut() {
+	if encrypted, ok := l.Conn.(interface{ NetConn() net.Conn }); ok {
+		encrypted.NetConn().Close()
+		return
+	}
+	l.Conn.Close()
+}
+
 // The deadlines that gomemcache sets are not those of a link.
 
 func (l *link) SetDeadline(time.Time) error      { return nil }

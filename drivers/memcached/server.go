@@ -211,7 +211,7 @@ func (s *server) close() {
 	s.closed = true
 	s.dismiss(fmt.Errorf("%s: %w", s.at.name, sdk.ErrClosed))
 	for l := range s.links {
-		l.Conn.Close()
+		l.cut()
 	}
 	for _, l := range s.idle {
 		close(l.tasks)
