@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"maps"
 	"slices"
@@ -234,19 +235,32 @@ func (m *CacheManager) Close(ctx context.Context) error {
 }
 
 func (m *CacheManager) closeStores(ctx context.Context) error {
-	var errs []error
-	for s, o := range m.opened {
-		if err := o.Close(ctx); err != nil {
-			errs = append(errs, &Error{Op: "close", Store: s.name, Driver: s.driver, Err: err})
+	return sideBySide(maps.Keys(m.opened), func(s *store) error {
+		if err := m.opened[s].Close(ctx); err != nil {
+			return &Error{Op: "close", Store: s.name, Driver: s.driver, Err: err}
 		}
-	}
-	return errors.Join(errs...)
+		return nil
+	})
 }
 
 func (m *CacheManager) closeDrivers(ctx context.Context) error {
+	return sideBySide(maps.Values(m.drivers), func(d *host.Driver) error { return d.Close(ctx) })
+}
+
+// sideBySide ends all at the same time, so that those which hang cost their
+// patience once and not each.
+func sideBySide[T any](all iter.Seq[T], end func(T) error) error {
 	var errs []error
-	for _, d := range m.drivers {
-		errs = append(errs, d.Close(ctx))
+	var wg sync.WaitGroup
+	var mu sync.Mutex // guards errs
+	for one := range all {
+		wg.Go(func() {
+			err := end(one)
+			mu.Lock()
+			defer mu.Unlock()
+			errs = append(errs, err)
+		})
 	}
+	wg.Wait()
 	return errors.Join(errs...)
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -390,5 +391,39 @@ func TestHooksMeetEveryCallAndMayRefuseOrForgive(t *testing.T) {
 	}
 	if err := r.Lock("k").Do(t.Context(), func(context.Context) error { return errBlock }); !errors.Is(err, errBlock) {
 		t.Errorf("a lock's error was taken away: %v", err)
+	}
+}
+
+func TestCloseClosesStoresSideBySide(t *testing.T) {
+	const stores = 3
+	f := newFake()
+	c := cache.Config{Stores: map[string]cache.StoreConfig{}}
+	for i := range stores {
+		c.Stores[fmt.Sprintf("s%d", i)] = cache.StoreConfig{Driver: "fake"}
+	}
+	c.Default = "s0"
+	m := f.open(t, c)
+	if err := m.Warm(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var arrived sync.WaitGroup // each store's Close waits for the others'
+	arrived.Add(stores)
+	f.mu.Lock()
+	f.before = func(op, _ string) {
+		if op == "close" {
+			arrived.Done()
+			arrived.Wait()
+		}
+	}
+	f.mu.Unlock()
+	closed := make(chan error, 1)
+	go func() { closed <- m.Close(t.Context()) }()
+	select {
+	case err := <-closed:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("the stores are closed one after another")
 	}
 }
