@@ -24,6 +24,9 @@ import (
 // configVariable makes the test binary a worker process.
 const configVariable = "CACHEWRIGHT_LOCKCHECK_CONFIG"
 
+// quickExit spares processes under the race detector a second at their end.
+const quickExit = "atexit_sleep_ms=0"
+
 // TestMain lets the test binary be a driver, a worker process, or the tests.
 func TestMain(m *testing.M) {
 	for _, d := range []sdk.Driver{file.Driver, memory.Driver, redis.Driver, database.Driver, memcached.Driver} {
@@ -63,6 +66,7 @@ func workers(t testing.TB, store cache.StoreConfig) func() *exec.Cmd {
 	t.Helper()
 	config, err := json.Marshal(cache.Config{
 		Default: "main", Prefix: "app", Stores: map[string]cache.StoreConfig{"main": store},
+		Drivers: map[string]cache.DriverConfig{store.Driver: {Run: "builtin", Env: map[string]string{"GORACE": quickExit}}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +77,7 @@ func workers(t testing.TB, store cache.StoreConfig) func() *exec.Cmd {
 	}
 	return func() *exec.Cmd {
 		cmd := exec.Command(self)
-		cmd.Env = append(os.Environ(), configVariable+"="+string(config), "GORACE=atexit_sleep_ms=0")
+		cmd.Env = append(os.Environ(), configVariable+"="+string(config), "GORACE="+quickExit)
 		return cmd
 	}
 }
