@@ -175,9 +175,9 @@ func TestADirectoryWithSomethingInItStaysAndIsNamed(t *testing.T) {
 	s := damaged(t, func(path string, _ []byte) error {
 		return errors.Join(os.Remove(path), os.MkdirAll(path+"/somebody's", 0o700))
 	})
-	fails(t, s.Set(t.Context(), "key", nil, 0), sdk.ErrUnavailable, fileOf(s, "key"), "directory")
+	fails(t, s.Set(t.Context(), "key", nil, 0), sdk.ErrUnavailable, fileOf(s, "key"), "move it away")
 	_, err := s.Delete(t.Context(), "key")
-	fails(t, err, sdk.ErrUnavailable, fileOf(s, "key"), "directory")
+	fails(t, err, sdk.ErrUnavailable, fileOf(s, "key"), "move it away")
 	_, removed, err := s.Clear(t.Context(), "", nil)
 	if err != nil || removed != 1 {
 		t.Errorf("clear removed %d, want only the other entry: %v", removed, err)

@@ -51,6 +51,8 @@ func advise(path string, errno unix.Errno) (advice string, sentinel error) {
 		return "; entries can be read there but not written", sdk.ErrUnavailable
 	case unix.ENOTDIR, unix.ELOOP:
 		return blockerOf(path), sdk.ErrUnavailable
+	case unix.EISDIR:
+		return "; a directory that is not empty stands where a file belongs: move it away", sdk.ErrUnavailable
 	case unix.EMFILE, unix.ENFILE:
 		return "; raise the limit of open files (ulimit -n)", sdk.ErrOverloaded
 	case unix.ENAMETOOLONG:
