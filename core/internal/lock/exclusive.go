@@ -2,7 +2,6 @@ package lock
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -18,6 +17,10 @@ const (
 	// pollAlone how often one that nobody wakes up does.
 	pollQuietly = time.Second
 	pollAlone   = 20 * time.Millisecond
+
+	// comeIn is how long a waiter in another process may take to come in, once
+	// it has heard that the lock is free.
+	comeIn = 5 * time.Millisecond
 )
 
 // exclusive has one holder as long as the backend keeps the record. The lease
@@ -55,10 +58,9 @@ func (s exclusive) Enter(ctx context.Context, r Request) (Held, error) {
 	if err := turns.enter(ctx, id, ended, s.Closing); err != nil {
 		return Held{}, err
 	}
-	pass := func() { turns.pass(id) }
-	k, err := s.contend(ctx, request, ended, pass)
+	k, err := s.contend(ctx, request, ended, id)
 	if err != nil {
-		pass()
+		turns.pass(id)
 		return Held{}, err
 	}
 	return k.held(), nil
@@ -75,7 +77,10 @@ func (s exclusive) lease(t Timing) time.Duration {
 // from before the request that won. A win that was over before its answer came
 // is none, nor is one that was lost with the driver's process meanwhile: it
 // asks again, and gives back what it may have when it gives up.
-func (s exclusive) contend(ctx context.Context, r sdk.LeaseRequest, ended waitLimit, pass func()) (_ *keeper, err error) {
+func (s exclusive) contend(ctx context.Context, r sdk.LeaseRequest, ended waitLimit, id place) (_ *keeper, err error) {
+	if err := s.makeRoom(ctx, id, ended); err != nil {
+		return nil, err
+	}
 	granted := false
 	defer func() {
 		if granted && err != nil {
@@ -85,7 +90,7 @@ func (s exclusive) contend(ctx context.Context, r sdk.LeaseRequest, ended waitLi
 	for {
 		k := newKeeper(ctx, s.Backend, r)
 		grant, err := s.acquire(ctx, r)
-		if err == nil && grant.OK && k.enter(grant.Fence, pass) {
+		if err == nil && grant.OK && k.enter(grant.Fence, func() { turns.pass(id) }) {
 			return k, nil
 		}
 		k.forget()
@@ -94,11 +99,49 @@ func (s exclusive) contend(ctx context.Context, r sdk.LeaseRequest, ended waitLi
 		case grant.OK:
 			granted, err = true, s.over(ctx, ended)
 		default:
+			turns.endStreak(id)
 			err = s.await(ctx, r, grant.Remaining, ended)
 		}
 		if err != nil {
 			return nil, err
 		}
+	}
+}
+
+// makeRoom lets processes that wait elsewhere get the lock: inside this one it
+// would be passed on faster than they can come, without an end. One pause in
+// twenty is what that may cost.
+func (s exclusive) makeRoom(ctx context.Context, id place, ended waitLimit) error {
+	room := pollAlone + comeIn
+	switch {
+	case s.Store.Traits().LockScope == sdk.ScopeProcess:
+		return nil
+	case s.wakes():
+		room = comeIn
+	}
+	if turns.streak(id) < 20*room {
+		return nil
+	}
+	turns.endStreak(id)
+	timer := time.NewTimer(room)
+	defer timer.Stop()
+	return s.until(ctx, timer.C, ended)
+}
+
+// wakes reports whether waiters are woken up.
+func (s exclusive) wakes() bool { return s.Store.Capabilities().Has(sdk.CanWaitLease) }
+
+// until returns nil at the time, and else why there is nothing to wait for.
+func (s exclusive) until(ctx context.Context, at <-chan time.Time, ended waitLimit) error {
+	select {
+	case <-at:
+		return ctx.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.Closing.Done():
+		return gaveUp(ctx, wire.ErrClosed)
+	case <-ended:
+		return gaveUp(ctx, wire.ErrLockTimeout)
 	}
 }
 
@@ -129,49 +172,21 @@ func (s exclusive) await(ctx context.Context, r sdk.LeaseRequest, remaining time
 	if err := s.over(ctx, ended); err != nil {
 		return err
 	}
-	look, woken := pollAlone, make(chan error, 1)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	if s.Store.Capabilities().Has(sdk.CanWaitLease) {
+	waiting, stop := context.WithCancel(ctx)
+	defer stop()
+	due, look := make(chan time.Time, 2), pollAlone
+	if s.wakes() {
 		look = pollQuietly
-		s.Go(func() { woken <- s.Store.WaitLease(ctx, r) })
+		s.Go(func() {
+			if s.Store.WaitLease(waiting, r) == nil { // else it is time that tells
+				due <- time.Now()
+			}
+		})
 	}
 	if remaining > 0 {
 		look = min(look, remaining)
 	}
-	timer := time.NewTimer(look)
+	timer := time.AfterFunc(look, func() { due <- time.Now() })
 	defer timer.Stop()
-	select {
-	case err := <-woken:
-		if err == nil || ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return s.wakeFailed(ctx, err, timer.C, ended)
-	case <-timer.C:
-		return ctx.Err()
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-s.Closing.Done():
-		return gaveUp(ctx, wire.ErrClosed)
-	case <-ended:
-		return gaveUp(ctx, wire.ErrLockTimeout)
-	}
-}
-
-// wakeFailed goes on without being woken up: the next attempt says whether the
-// store is well.
-func (s exclusive) wakeFailed(ctx context.Context, err error, look, ended waitLimit) error {
-	if errors.Is(err, wire.ErrClosed) {
-		return err
-	}
-	select {
-	case <-look:
-		return ctx.Err()
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-s.Closing.Done():
-		return gaveUp(ctx, wire.ErrClosed)
-	case <-ended:
-		return gaveUp(ctx, wire.ErrLockTimeout)
-	}
+	return s.until(ctx, due, ended)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cachewright/cachewright/internal/wire"
+	"github.com/cachewright/cachewright/sdk"
 )
 
 // Between the driver's grant and the entry its process may die and another one
@@ -227,6 +228,67 @@ func TestAReleaseDoesNotHangOnARenewal(t *testing.T) {
 		}
 		close(goOn)
 		time.Sleep(testLease)
+		h.empty(t, f)
+	})
+}
+
+// Passing the lock on inside a process is faster than any other process can
+// come: it has to make room now and then.
+func TestAProcessDoesNotKeepTheLockToItself(t *testing.T) {
+	for name, can := range map[string]sdk.Capabilities{
+		"waiters that are woken up": {sdk.CanWaitLease},
+		"waiters that look":         nil,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFakeStore()
+			f.can = can
+			f.before = func(int) { time.Sleep(time.Millisecond / 2) }
+			here, elsewhere := newHouse(t, f), newHouse(t, f)
+			elsewhere.Space = "elsewhere"
+			ctx, stop := context.WithCancel(t.Context())
+			var working sync.WaitGroup
+			for range 4 {
+				working.Go(func() {
+					for ctx.Err() == nil {
+						held := here.enter(t)
+						time.Sleep(time.Second)
+						here.leave(t, held)
+					}
+				})
+			}
+			synctest.Wait()
+			start := time.Now()
+			held := elsewhere.enter(t)
+			if waited := time.Since(start); waited > 3*time.Second {
+				t.Errorf("%s: another process waited %v for a lock that is held for a second at a time", name, waited)
+			}
+			stop()
+			elsewhere.leave(t, held)
+			working.Wait()
+			here.empty(t, f)
+			elsewhere.empty(t, f)
+		})
+	}
+}
+
+func TestALockThatNobodyElseSharesIsPassedOnAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeStore()
+		f.scope = sdk.ScopeProcess
+		h := newHouse(t, f)
+		var working sync.WaitGroup
+		start := time.Now()
+		for range 100 {
+			working.Go(func() {
+				held := h.enter(t)
+				time.Sleep(time.Second)
+				h.leave(t, held)
+			})
+		}
+		working.Wait()
+		if took := time.Since(start); took != 100*time.Second {
+			t.Errorf("100 seconds inside took %v", took)
+		}
 		h.empty(t, f)
 	})
 }

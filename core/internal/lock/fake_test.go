@@ -17,6 +17,8 @@ const testLease = 3 * time.Second
 type fakeStore struct {
 	host.Store // of which exclusive uses nothing else
 
+	can    sdk.Capabilities
+	scope  sdk.Scope
 	before func(attempt int) // runs in each AcquireLease, before it decides
 	after  func(attempt int) // and after it has decided
 	renew  func(ctx context.Context) error
@@ -35,12 +37,15 @@ type fakeStore struct {
 func newFakeStore() *fakeStore {
 	return &fakeStore{
 		before: func(int) {}, after: func(int) {}, renew: func(context.Context) error { return nil },
-		woken: make(chan struct{}), hooks: make(map[int]func(uint64)),
+		can: sdk.Capabilities{sdk.CanWaitLease}, woken: make(chan struct{}), hooks: make(map[int]func(uint64)),
 	}
 }
 
-func (f *fakeStore) Traits() sdk.Traits             { return sdk.Traits{ShortestLease: time.Second} }
-func (f *fakeStore) Capabilities() sdk.Capabilities { return sdk.Capabilities{sdk.CanWaitLease} }
+func (f *fakeStore) Traits() sdk.Traits {
+	return sdk.Traits{ShortestLease: time.Second, LockScope: f.scope}
+}
+
+func (f *fakeStore) Capabilities() sdk.Capabilities { return f.can }
 
 func (f *fakeStore) AcquireLease(_ context.Context, r sdk.LeaseRequest) (sdk.LeaseGrant, error) {
 	f.mu.Lock()

@@ -18,10 +18,15 @@ type waitLimit = <-chan time.Time
 // locks that nobody uses do not accumulate. A queue holds the waiters, in order.
 type registry struct {
 	mu     sync.Mutex
-	queues map[place]*list.List
+	queues map[place]*queue
 }
 
-func newRegistry() *registry { return &registry{queues: make(map[place]*list.List)} }
+type queue struct {
+	list.List
+	since time.Time // nobody else but this process has had the place
+}
+
+func newRegistry() *registry { return &registry{queues: make(map[place]*queue)} }
 
 type waiter struct {
 	granted chan struct{} // closed when it is this waiter's turn
@@ -34,13 +39,15 @@ func (r *registry) join(id place) *waiter {
 	defer r.mu.Unlock()
 	queue, taken := r.queues[id]
 	if !taken {
-		r.queues[id] = list.New()
+		r.queues[id] = newQueue()
 		return nil
 	}
 	w := &waiter{granted: make(chan struct{})}
 	w.element = queue.PushBack(w)
 	return w
 }
+
+func newQueue() *queue { return &queue{since: time.Now()} }
 
 // quit leaves the queue; a waiter whose turn has come passes it on.
 func (r *registry) quit(id place, w *waiter) {
@@ -70,6 +77,21 @@ func (r *registry) next(id place) {
 	w := queue.Remove(first).(*waiter)
 	w.element = nil
 	close(w.granted)
+}
+
+// streak is how long a taken place has stayed inside this process.
+func (r *registry) streak(id place) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return time.Since(r.queues[id].since)
+}
+
+// endStreak is for whoever has the place and finds, or lets, others have the
+// lock.
+func (r *registry) endStreak(id place) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.queues[id].since = time.Now()
 }
 
 func (r *registry) len() int {
