@@ -54,7 +54,7 @@ func (b backend) run(t *testing.T, r Run) Result {
 }
 
 // check runs and judges.
-func (b backend) check(t *testing.T, r Run) {
+func (b backend) check(t *testing.T, r Run) Result {
 	t.Helper()
 	result := b.run(t, r)
 	found := Check(result.History, Rules{Losses: result.Losses, News: lease/3 + b.slack})
@@ -64,6 +64,7 @@ func (b backend) check(t *testing.T, r Run) {
 	if len(found) > 0 {
 		t.Errorf("seed %d: %d violations", r.Load.Seed, len(found))
 	}
+	return result
 }
 
 func TestExclusiveIsALockUnderFaults(t *testing.T) {
@@ -72,7 +73,12 @@ func TestExclusiveIsALockUnderFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := start(t)
-			b.check(t, Run{Load: contended(), Acquisitions: 200, Faults: b.few(), Calm: 100 * time.Millisecond, Limit: 5 * time.Minute})
+			result := b.check(t, Run{Load: contended(), Acquisitions: 200, Faults: b.few(), Calm: 100 * time.Millisecond, Limit: 5 * time.Minute})
+			// A frozen holder, one with a frozen driver, and one that was killed or
+			// whose driver took its lock along.
+			if s := result.History.Summary(); s.Lost+s.Died < 3 {
+				t.Errorf("%d holders lost their lock and %d died: the faults did not reach them", s.Lost, s.Died)
+			}
 		})
 	}
 }
