@@ -15,6 +15,7 @@ import (
 )
 
 func TestS3ALockIsNoTransaction(t *testing.T) {
+	t.Parallel()
 	m := open(t, fileConfig(t.TempDir()))
 	failed := errors.New("a later step failed")
 	err := m.Lock("k").Do(t.Context(), func(ctx context.Context) error {
@@ -32,6 +33,7 @@ func TestS3ALockIsNoTransaction(t *testing.T) {
 }
 
 func TestS19ALockIsVoluntary(t *testing.T) {
+	t.Parallel()
 	c := fileConfig(t.TempDir())
 	m := open(t, c)
 	leave := hold(t, m.Lock("guarded"))
@@ -49,6 +51,7 @@ func TestS19ALockIsVoluntary(t *testing.T) {
 }
 
 func TestS27OneDirectoryIsOneLockHoweverItIsNamed(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "cache")
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(dir, link); err != nil {
@@ -72,6 +75,7 @@ func TestS27OneDirectoryIsOneLockHoweverItIsNamed(t *testing.T) {
 }
 
 func TestS45DifferentDirectoriesDoNotShare(t *testing.T) {
+	t.Parallel()
 	parent := t.TempDir()
 	leave := hold(t, open(t, fileConfig(filepath.Join(parent, "one"))).Lock("k"))
 	if m := open(t, fileConfig(filepath.Join(parent, "two"))); taken(t, m, "k") {
@@ -81,6 +85,7 @@ func TestS45DifferentDirectoriesDoNotShare(t *testing.T) {
 }
 
 func TestS46GoroutinesShareAndProcessesDoNot(t *testing.T) {
+	t.Parallel()
 	c := fileConfig(t.TempDir())
 	one, two := open(t, c), open(t, c)
 	leave := hold(t, one.Lock("k"))
@@ -99,6 +104,7 @@ func TestS46GoroutinesShareAndProcessesDoNot(t *testing.T) {
 }
 
 func TestS49FileLocksDoNotMakeARepositoryLockReachOtherProcesses(t *testing.T) {
+	t.Parallel()
 	c := fileConfig(t.TempDir())
 	m := open(t, c)
 	if err := m.Set(t.Context(), "unsafe", 0, cache.Forever); err != nil {
@@ -127,6 +133,7 @@ func TestS49FileLocksDoNotMakeARepositoryLockReachOtherProcesses(t *testing.T) {
 }
 
 func TestS82OnFileTheSecondLookTellsNullFromAbsent(t *testing.T) {
+	t.Parallel()
 	m := open(t, fileConfig(t.TempDir()))
 	if err := m.Set(t.Context(), "k", nil, cache.Forever); err != nil {
 		t.Fatal(err)
@@ -150,6 +157,7 @@ func TestS82OnFileTheSecondLookTellsNullFromAbsent(t *testing.T) {
 }
 
 func TestS92LeavingALocalLockNeedsNoDriver(t *testing.T) {
+	t.Parallel()
 	m := open(t, fileConfig(t.TempDir()))
 	leave := hold(t, m.Lock("k"))
 	pid := m.Drivers()[0].PID

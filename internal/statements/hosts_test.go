@@ -76,7 +76,7 @@ func startHost(t *testing.T, role string, c cache.Config) *host {
 	ctx, cancel := context.WithTimeout(context.Background(), hangGuard)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, exe)
-	cmd.Env = append(os.Environ(), roleKey+"="+role, configKey+"="+string(config), "GORACE=atexit_sleep_ms=0")
+	cmd.Env = append(os.Environ(), roleKey+"="+role, configKey+"="+string(config))
 	cmd.Stderr = os.Stderr
 	in, inWriter, err := os.Pipe()
 	if err != nil {

@@ -21,6 +21,7 @@ func TestMain(m *testing.M) {
 		builtin.Register(d)
 	}
 	builtin.Serve()
+	os.Setenv("GORACE", "atexit_sleep_ms=0") // drivers and hosts inherit it: theirs is an end, not a crash
 	if role := os.Getenv(roleKey); role != "" {
 		if err := roles[role](newPart()); err != nil {
 			fmt.Fprintln(os.Stderr, "host:", err)

@@ -7,6 +7,7 @@ import (
 )
 
 func TestS33MemoryCoordinatesNothingBeyondItsProcess(t *testing.T) {
+	t.Parallel()
 	c := cache.Config{Default: "memory", Stores: map[string]cache.StoreConfig{"memory": {Driver: "memory"}}}
 	m := open(t, c)
 	leave := hold(t, m.Lock("k"))
