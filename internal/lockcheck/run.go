@@ -94,7 +94,7 @@ func (c *Crowd) contend(ctx context.Context) error {
 			return err
 		}
 	}
-	return c.watch(ctx, c.run.Limit, c.enough)
+	return c.watch(ctx, 24*time.Hour, c.enough) // ctx ends it before
 }
 
 // Start adds a process.
