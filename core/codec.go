@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 )
 
 // A Codec turns values into bytes and back. Methods are called concurrently.
@@ -28,7 +29,8 @@ type Codec interface {
 
 var (
 	// JSON is the default. Numbers decoded into any are json.Number, so that no
-	// digit is lost.
+	// digit is lost. A string that is not valid UTF-8 is refused, since JSON has
+	// none; inside a larger value encoding/json replaces what is invalid.
 	JSON Codec = jsonCodec{}
 	// Raw passes []byte and string untouched, and knows no null.
 	Raw Codec = rawCodec{}
@@ -112,6 +114,9 @@ type jsonCodec struct{}
 func (jsonCodec) Name() string { return "json" }
 
 func (jsonCodec) Encode(v any) ([]byte, error) {
+	if text, ok := v.(string); ok && !utf8.ValidString(text) {
+		return nil, fmt.Errorf("%w: the string is not valid UTF-8, and JSON has no other; the raw codec takes it", ErrWrongType)
+	}
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)

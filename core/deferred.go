@@ -1,6 +1,9 @@
 package core
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // A Deferred is a manager that is opened when it is first needed: a package
 // variable may hold one without opening anything at start.
@@ -26,5 +29,16 @@ func NewDeferred(open func(context.Context) (*CacheManager, error)) *Deferred {
 // cancellation; each waits under its own. A success is kept for good, a failure
 // is not: the next call tries again.
 func (d *Deferred) Resolve(ctx context.Context) (*CacheManager, error) {
-	return d.flight.do(ctx, d.open)
+	return d.flight.do(ctx, d.openOnce)
+}
+
+func (d *Deferred) openOnce(ctx context.Context) (*CacheManager, error) {
+	if d.open == nil {
+		return nil, errors.New("cache: a Deferred is made by NewDeferred, with a function that opens")
+	}
+	m, err := d.open(ctx)
+	if err == nil && m == nil {
+		return nil, errors.New("cache: the function of a Deferred returned neither a manager nor an error")
+	}
+	return m, err
 }

@@ -95,6 +95,15 @@ func TestADeferredSurvivesAPanickingOpener(t *testing.T) {
 	}
 }
 
+func TestADeferredThatOpensNothingIsAnError(t *testing.T) {
+	opensNothing := cache.NewDeferred(func(context.Context) (*cache.CacheManager, error) { return nil, nil })
+	for name, d := range map[string]*cache.Deferred{"zero": {}, "nil function": cache.NewDeferred(nil), "opens nothing": opensNothing} {
+		if m, err := d.Resolve(t.Context()); m != nil || err == nil {
+			t.Errorf("%s: %v, %v", name, m, err)
+		}
+	}
+}
+
 func TestS10AnUnresolvedFacadeHasNothingToChain(t *testing.T) {
 	methods := reflect.TypeFor[*cache.Deferred]()
 	if methods.NumMethod() != 1 || methods.Method(0).Name != "Resolve" {

@@ -51,7 +51,8 @@ type Outcome struct {
 // A Hook meets every call of a manager: telemetry, degradation and faults for
 // tests have no other place. Methods are called concurrently and must not block.
 type Hook interface {
-	// Start may replace the call's context, or refuse the call with an error.
+	// Start returns the call's context, which may be another but never nil, or
+	// refuses the call with an error.
 	Start(ctx context.Context, c Call) (context.Context, error)
 	// End returns the error that the caller gets, usually o.Err. A read whose
 	// error it takes away is a miss. It follows every Start that succeeded.

@@ -97,6 +97,9 @@ func (l *CacheLock) Do(ctx context.Context, fn func(ctx context.Context) error) 
 	if l == nil || l.backend == nil || l.backend.store == nil {
 		return &Error{Op: string(OpLock), Err: errors.New("this lock was not made by Lock or NewCacheLock")}
 	}
+	if fn == nil {
+		return l.fail(errors.New("there is no function to run under the lock"))
+	}
 	s := l.backend.store
 	c := Call{Op: OpLock, Store: s.name, Driver: s.driver, Key: l.key, Keys: 1}
 	hooked, started, err := startHooks(ctx, s.manager.hooks, c)

@@ -77,6 +77,9 @@ func TestS8AZeroLockFails(t *testing.T) {
 			t.Errorf("Do on a %s lock gave no error", name)
 		}
 	}
+	if err := newFake().repository(t).Lock("k").Do(t.Context(), nil); err == nil {
+		t.Error("Do without a function gave no error")
+	}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[cache.CacheLock]()) {
 		if f.IsExported() {
 			t.Errorf("CacheLock exports %s", f.Name)

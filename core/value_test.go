@@ -207,3 +207,13 @@ func TestAValueNeverPrintsWhatItHolds(t *testing.T) {
 		}
 	}
 }
+
+func TestAStringThatIsNoTextIsRefusedAndNotChanged(t *testing.T) {
+	r := newFake().repository(t)
+	if err := r.Set(t.Context(), "k", "secret\xff", cache.Forever); !errors.Is(err, cache.ErrWrongType) || strings.Contains(err.Error(), "secret") {
+		t.Errorf("Set under JSON: %v, want ErrWrongType", err)
+	}
+	if err := r.WithCodec(cache.Raw).Set(t.Context(), "k", "secret\xff", cache.Forever); err != nil {
+		t.Errorf("Set under raw: %v", err)
+	}
+}
