@@ -149,12 +149,9 @@ func (a *app) benchLockWorker() *cobra.Command {
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			m, closeAll, err := a.open(cmd.Context())
-			defer closeAll()
-			if err != nil {
-				return err
-			}
-			return lockcheck.Work(cmd.Context(), m, a.store, a.stdin, a.stdout)
+			return a.onAll(cmd.Context(), func(m *cache.CacheManager) error {
+				return lockcheck.Work(cmd.Context(), m, a.store, a.stdin, a.stdout)
+			})
 		},
 	}
 }

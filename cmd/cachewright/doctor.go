@@ -24,27 +24,32 @@ func (a *app) doctor() *cobra.Command {
 		Short: "Check configuration, drivers and stores; exit 2 or 3 if something is wrong",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			m, closeAll, err := a.open(cmd.Context())
-			defer closeAll()
-			if err != nil {
-				return err
-			}
-			findings := []finding{{"ok", "configuration", fmt.Sprintf("%d stores", len(m.Stores()))}}
-			for _, row := range describeAll(cmd.Context(), m) {
-				findings = append(findings, aboutDriver(row))
-			}
-			var failed error
-			for _, info := range m.Stores() {
-				about, err := aboutStore(cmd.Context(), m, info)
-				findings = append(findings, about...)
-				failed = errors.Join(failed, err)
-			}
-			if err := a.printFindings(findings); err != nil {
-				return err
-			}
-			return verdict(failed)
+			return a.onAll(cmd.Context(), func(m *cache.CacheManager) error {
+				findings, failed := examine(cmd.Context(), m)
+				if err := a.printFindings(findings); err != nil {
+					return err
+				}
+				return verdict(failed)
+			})
 		},
 	}
+}
+
+// examine looks at every driver and every store; failed joins what is wrong.
+func examine(ctx context.Context, m *cache.CacheManager) (findings []finding, failed error) {
+	findings = []finding{{"ok", "configuration", fmt.Sprintf("%d stores", len(m.Stores()))}}
+	for _, row := range describeAll(ctx, m) {
+		findings = append(findings, aboutDriver(row))
+		if row.Described == nil {
+			failed = errors.Join(failed, errors.New(row.Error))
+		}
+	}
+	for _, info := range m.Stores() {
+		about, err := aboutStore(ctx, m, info)
+		findings = append(findings, about...)
+		failed = errors.Join(failed, err)
+	}
+	return findings, failed
 }
 
 func aboutDriver(row driverRow) finding {

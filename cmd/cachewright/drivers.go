@@ -23,16 +23,13 @@ func (a *app) drivers() *cobra.Command {
 		Short: "Start every driver and show what it is; --json adds its options",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			m, closeAll, err := a.open(cmd.Context())
-			defer closeAll()
-			if err != nil {
-				return err
-			}
-			rows := describeAll(cmd.Context(), m)
-			if a.json {
-				return a.printJSON(rows)
-			}
-			return a.printDrivers(rows)
+			return a.onAll(cmd.Context(), func(m *cache.CacheManager) error {
+				rows := describeAll(cmd.Context(), m)
+				if a.json {
+					return a.printJSON(rows)
+				}
+				return a.printDrivers(rows)
+			})
 		},
 	}
 }

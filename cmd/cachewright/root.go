@@ -168,14 +168,21 @@ func (a *app) open(ctx context.Context) (m *cache.CacheManager, close func(), er
 
 // on runs f on the chosen store.
 func (a *app) on(ctx context.Context, f func(*cache.CacheRepository) error) error {
+	return a.onAll(ctx, func(m *cache.CacheManager) error {
+		r, err := m.Store(a.store)
+		if err != nil {
+			return err
+		}
+		return f(r.(*cache.CacheRepository))
+	})
+}
+
+// onAll runs f on the manager of the configuration, and closes that.
+func (a *app) onAll(ctx context.Context, f func(*cache.CacheManager) error) error {
 	m, closeAll, err := a.open(ctx)
 	defer closeAll()
 	if err != nil {
 		return err
 	}
-	r, err := m.Store(a.store)
-	if err != nil {
-		return err
-	}
-	return f(r.(*cache.CacheRepository))
+	return f(m)
 }

@@ -187,6 +187,10 @@ func TestAStoreThatFailsDisturbsNoOther(t *testing.T) {
 	if code != exitFailed || !strings.Contains(stdout, "ok    store file: answers in ") || !strings.Contains(stdout, "fail  driver missing: ") {
 		t.Errorf("doctor: exit %d\n%s", code, stdout)
 	}
+	unused := newShell(t, "default: memory\ndrivers:\n  unused: {run: command, command: [./no-such-driver]}\nstores:\n  memory: {driver: memory}\n")
+	if code, stdout, _ := unused.run("", "doctor"); code != exitFailed || !strings.Contains(stdout, "fail  driver unused: ") {
+		t.Errorf("doctor with a broken driver that no store uses: exit %d\n%s", code, stdout)
+	}
 	well := newShell(t, "default: memory\nstores:\n  memory: {driver: memory}\n")
 	if code, stdout, stderr := well.run("", "doctor"); code != exitYes {
 		t.Errorf("doctor where all is well: exit %d\n%s%s", code, stdout, stderr)

@@ -29,16 +29,13 @@ func (a *app) stores() *cobra.Command {
 		Short: "Open every store and show what it is and what its driver announced",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			m, closeAll, err := a.open(cmd.Context())
-			defer closeAll()
-			if err != nil {
-				return err
-			}
-			rows := openAll(cmd.Context(), m)
-			if a.json {
-				return a.printJSON(rows)
-			}
-			return a.printStores(rows)
+			return a.onAll(cmd.Context(), func(m *cache.CacheManager) error {
+				rows := openAll(cmd.Context(), m)
+				if a.json {
+					return a.printJSON(rows)
+				}
+				return a.printStores(rows)
+			})
 		},
 	}
 }
