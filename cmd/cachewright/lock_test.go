@@ -35,6 +35,7 @@ func TestMain(m *testing.M) {
 	case "redis":
 		sdk.Serve(redis.Driver)
 	default:
+		os.Setenv("GORACE", "atexit_sleep_ms=0") // drivers and programs inherit it
 		os.Exit(m.Run())
 	}
 }
