@@ -50,7 +50,9 @@ command's environment is the lock's fencing token.`,
 					return err
 				}
 				job := &job{app: a, key: args[0], argv: args[1:], began: time.Now()}
-				return job.verdict(r.Lock(args[0], opts...).Do(cmd.Context(), job.run), f.conflictCode)
+				ctx, end := job.waiting(cmd.Context())
+				defer end()
+				return job.verdict(r.Lock(args[0], opts...).Do(ctx, job.run), f.conflictCode)
 			})
 		},
 	}
@@ -102,8 +104,24 @@ type job struct {
 	key   string
 	argv  []string
 	began time.Time
+	begin func() error // ends the waiting
 	ran   bool
 	code  int
+}
+
+// waiting is ctx for the wait alone. Once the command begins, a signal is for
+// the command: it ends this context no more, so that what ends it is the loss of
+// the lock.
+func (j *job) waiting(ctx context.Context) (context.Context, context.CancelFunc) {
+	waiting, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	detach := context.AfterFunc(ctx, cancel)
+	j.begin = func() error {
+		if detach() {
+			return nil
+		}
+		return ctx.Err()
+	}
+	return waiting, cancel
 }
 
 // run is the block: it runs the command to its end.
@@ -117,7 +135,7 @@ func (j *job) run(ctx context.Context) error {
 	if fenced {
 		cmd.Env = append(cmd.Env, fencingVariable+"="+strconv.FormatUint(fence, 10))
 	}
-	code, err := supervise(ctx, cmd)
+	code, err := supervise(ctx, cmd, j.begin)
 	j.code = code
 	return err
 }

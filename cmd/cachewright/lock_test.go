@@ -252,11 +252,20 @@ func lockPassesSignals(t *testing.T, s lockStore) {
 
 func lockIsLost(t *testing.T, s lockStore) {
 	for how, script := range map[string]string{
-		"by TERM": `trap 'echo stopped; exit 0' TERM; echo inside; ` + aWhile + ``,
-		"by KILL": `trap 'echo stopped' TERM; echo inside; ` + aWhile + ``,
+		"by TERM":                                `trap 'echo stopped; exit 0' TERM; echo inside; ` + aWhile + ``,
+		"by KILL":                                `trap 'echo stopped' TERM; echo inside; ` + aWhile + ``,
+		"by TERM after signals that it outlives": `trap 'echo heard' INT HUP; trap 'echo stopped; exit 0' TERM; echo inside; ` + aWhile + ``,
 	} {
 		key := "lost-" + how[3:]
 		p := s.start(t, "--lease", "1500ms", key, "--", "sh", "-c", script)
+		if strings.Contains(script, "heard") {
+			for _, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT} {
+				if err := p.cmd.Process.Signal(sig); err != nil {
+					t.Fatal(err)
+				}
+				p.says("heard")
+			}
+		}
 		s.steal(t, key)
 		p.says("stopped")
 		p.ends(exitLost)

@@ -19,14 +19,17 @@ import (
 )
 
 // supervise runs cmd to its end and returns its exit code. Signals to this
-// program go on to it. A lock that is lost stops it, by TERM and then KILL; what
-// else may end ctx is a signal, which it gets anyway.
-func supervise(ctx context.Context, cmd *exec.Cmd) (code int, err error) {
+// program go on to it from the call of begin on, which refuses if there was one
+// before. A lock that is lost stops it, by TERM and then KILL.
+func supervise(ctx context.Context, cmd *exec.Cmd, begin func() error) (code int, err error) {
 	runtime.LockOSThread() // a death signal comes from the thread that started the command
 	defer runtime.UnlockOSThread()
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, passedOn...)
 	defer signal.Stop(signals)
+	if err := begin(); err != nil {
+		return 0, err
+	}
 	onTerminal := term.IsTerminal(int(os.Stdin.Fd()))
 	cmd.SysProcAttr = processAttributes(!onTerminal)
 	if err := cmd.Start(); err != nil {
