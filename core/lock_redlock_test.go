@@ -128,6 +128,22 @@ func TestS71AnotherProcesssKeyLetsTheWaiterInAtOnce(t *testing.T) {
 	})
 }
 
+func TestAnUnreadableKeyOfRedlockCountsAsTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := with(sdk.StrategyRedlock)
+		r := f.repository(t)
+		f.fail["add"], f.fail["compare-delete"] = sdk.ErrCorrupt, sdk.ErrCorrupt
+		entered, start := false, time.Now()
+		err := r.Lock("k").Do(t.Context(), func(context.Context) error {
+			entered = true
+			return nil
+		})
+		if err != nil || !entered || time.Since(start) != 0 {
+			t.Errorf("entered: %t, after %v, %v", entered, time.Since(start), err)
+		}
+	})
+}
+
 func TestS73AReleaseThatDoesNotCompareTakesWhoeversKeyIsThere(t *testing.T) {
 	f := with(sdk.StrategyRedlock)
 	f.traits.ReleaseCompares = false

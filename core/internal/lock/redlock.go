@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -48,6 +49,8 @@ func (s redlock) try(ctx context.Context, key, token string, lease time.Duration
 		},
 		func(ctx context.Context, added bool) { s.undo(ctx, key, token, added) })
 	switch {
+	case errors.Is(err, wire.ErrCorrupt): // an entry of other origin: taken
+		return s.events.find(key), nil, nil
 	case err != nil:
 		return nil, nil, err
 	case added:
@@ -86,6 +89,9 @@ func (s redlock) leave(ctx context.Context, key, token string, mine *event) erro
 func (s redlock) remove(ctx context.Context, key, token string) error {
 	if s.Store.Traits().ReleaseCompares {
 		_, err := s.Store.CompareDelete(ctx, key, []byte(token))
+		if errors.Is(err, wire.ErrCorrupt) { // what can't be read holds no token of ours
+			return nil
+		}
 		return err
 	}
 	_, err := s.Store.Delete(ctx, key)
