@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bradfitz/gomemcache/memcache"
 	"github.com/cachewright/cachewright/internal/servertest"
 	"github.com/cachewright/cachewright/sdk"
 )
@@ -111,6 +112,18 @@ func TestUsers(t *testing.T) {
 			fails(t, err, sdk.ErrUnavailable)
 			keepsSecret(t, err, secret)
 		})
+	}
+}
+
+func TestAServerThatAsksNobodyIsNotToldThePassword(t *testing.T) {
+	t.Parallel()
+	s, client := openAt(t, as("app", "secret"))
+	must(t, client.Set(&memcache.Item{Key: "auth", Value: []byte("of other origin")}))
+	works(t, s)
+	item, err := client.Get("auth")
+	must(t, err)
+	if string(item.Value) != "of other origin" {
+		t.Error("user and password were stored as an item")
 	}
 }
 

@@ -51,12 +51,13 @@ func (s settings) greet(ctx context.Context, conn net.Conn) (welcome, error) {
 
 func (s settings) introduce(conn io.ReadWriter) (w welcome, err error) {
 	r := bufio.NewReader(conn)
-	if s.username != "" {
+	line, err := converse(conn, r, "version\r\n")
+	if err == nil && s.username != "" && wantsUser(line) {
 		if err := s.authenticate(conn, r); err != nil {
 			return w, err
 		}
+		line, err = converse(conn, r, "version\r\n")
 	}
-	line, err := converse(conn, r, "version\r\n")
 	if err != nil {
 		return w, err
 	}
@@ -69,7 +70,8 @@ func (s settings) introduce(conn io.ReadWriter) (w welcome, err error) {
 }
 
 // authenticate sends user and password as the text protocol wants them: as an
-// item, whose key counts for nothing.
+// item, whose key counts for nothing. A server that asks nobody would store it:
+// only one that wants a user may be told.
 func (s settings) authenticate(w io.Writer, r *bufio.Reader) error {
 	secret := s.username + " " + s.password
 	line, err := converse(w, r, fmt.Sprintf("set auth 0 0 %d\r\n%s\r\n", len(secret), secret))
@@ -79,9 +81,11 @@ func (s settings) authenticate(w io.Writer, r *bufio.Reader) error {
 	return errors.New("the server refuses the user and the password: check username and password")
 }
 
+func wantsUser(line string) bool { return strings.HasPrefix(line, "CLIENT_ERROR unauth") }
+
 // unwelcome words what a server says instead of its version.
 func unwelcome(line string) error {
-	if strings.HasPrefix(line, "CLIENT_ERROR unauth") {
+	if wantsUser(line) {
 		return errors.New("the server wants a user and a password: set username and password")
 	}
 	if isRefusal(line) {
