@@ -73,6 +73,9 @@ func (f *lockFlags) options(cmd *cobra.Command) ([]cache.LockOption, error) {
 	if cmd.Flags().ArgsLenAtDash() != 1 {
 		return nil, usagef("one KEY stands before --, and the command after it; usage: cachewright %s", cmd.Use)
 	}
+	if f.conflictCode < 0 || f.conflictCode > 255 {
+		return nil, usagef("--conflict-code %d is no exit code: give 0 to 255", f.conflictCode)
+	}
 	opts := []cache.LockOption{cache.LockStrategy(f.strategy)}
 	for name, opt := range map[string]cache.LockOption{
 		"wait":    cache.LockWait(f.wait),

@@ -283,6 +283,8 @@ func TestLockRefusesWhatReachesOneProcessOnly(t *testing.T) {
 		{args: "lock k other -- true", code: exitUsage, stderr: "one KEY stands before --"},
 		{args: "lock k", code: exitUsage, stderr: "usage: cachewright lock KEY -- COMMAND"},
 		{args: "lock k --wait -1s -- true", code: exitUsage, stderr: "negative"},
+		{args: "lock k --conflict-code 256 -- true", code: exitUsage, stderr: "give 0 to 255"},
+		{args: "lock k --conflict-code -1 -- true", code: exitUsage, stderr: "give 0 to 255"},
 		{args: "lock k --lease 1ms -- true", code: exitUsage, stderr: "is not between"},
 		{args: "lock k --lease 25h -- true", code: exitUsage, stderr: "is not between"},
 		{args: "lock k --timeout 1s --wait 1s -- true", code: exitUsage, stderr: "give one"},
