@@ -44,7 +44,7 @@ func (o *outcome) failure(ctx context.Context, err error) error {
 		return o.driverError(strings.Join(names, ","), st.Message())
 	}
 	ctxErr := ctx.Err()
-	if ctxErr == nil && st.Code() == codes.Canceled && overdue(ctx) {
+	if ctxErr == nil && (st.Code() == codes.Canceled || st.Code() == codes.DeadlineExceeded) && overdue(ctx) {
 		ctxErr = context.DeadlineExceeded
 	}
 	if ctxErr != nil {

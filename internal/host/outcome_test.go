@@ -13,6 +13,15 @@ import (
 	"github.com/cachewright/cachewright/internal/wire"
 )
 
+func TestAResetAfterTheDeadlineReadsAsTheDeadline(t *testing.T) {
+	t.Parallel()
+	ctx := unripe{at: time.Now(), Context: t.Context()}
+	reset := status.Error(codes.DeadlineExceeded, "stream terminated by RST_STREAM with error code: CANCEL")
+	if err := (&outcome{effect: reads}).failure(ctx, reset); err != context.DeadlineExceeded {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestACallThatTheDriversClockEndedFirstRanOutOfTime(t *testing.T) {
 	t.Parallel()
 	reset := status.Error(codes.Canceled, "stream terminated by RST_STREAM with error code: CANCEL")
