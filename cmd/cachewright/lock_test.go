@@ -176,6 +176,7 @@ func TestLock(t *testing.T) {
 			t.Run("is obtained by one at a time", func(t *testing.T) { lockConflicts(t, s) })
 			t.Run("passes signals on", func(t *testing.T) { lockPassesSignals(t, s) })
 			t.Run("that is lost stops the command", func(t *testing.T) { lockIsLost(t, s) })
+			t.Run("that is lost stops what the command left behind", func(t *testing.T) { lockIsLostByAFamily(t, s) })
 		})
 	}
 }
@@ -272,6 +273,24 @@ func lockIsLost(t *testing.T, s lockStore) {
 		if seen := events(t, p.stderr.String()); seen["lost"] == nil || seen["released"] != nil {
 			t.Errorf("%s: status %v", how, seen)
 		}
+	}
+}
+
+// What the command left in the background goes too.
+func lockIsLostByAFamily(t *testing.T, s lockStore) {
+	child := filepath.Join(t.TempDir(), "pid")
+	p := s.start(t, "--lease", "1500ms", "family", "--", "sh", "-c",
+		`(trap '' TERM; `+aWhile+`) & echo $! > '`+child+`'; trap 'echo stopped; exit 0' TERM; echo inside; wait`)
+	s.steal(t, "family")
+	p.says("stopped")
+	p.ends(exitLost)
+	pid, err := os.ReadFile(child)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stat, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/stat") // on Linux
+	if err == nil && !strings.Contains(string(stat), ") Z ") {
+		t.Errorf("the command's child still runs: %s", stat)
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 	"syscall"
 	"time"
 
-	cache "github.com/cachewright/cachewright/core"
 	"golang.org/x/term"
 )
 
@@ -38,10 +37,14 @@ func supervise(ctx context.Context, cmd *exec.Cmd, begin func() error) (code int
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
 	child := command{cmd.Process.Pid, !onTerminal}
-	stopped, kill := ctx.Done(), make(<-chan time.Time)
+	stopped := ctx.Done() // nil once the lock is lost
+	var kill <-chan time.Time
 	for {
 		select {
 		case err := <-done:
+			if stopped == nil && child.group {
+				child.awaitGroup(kill)
+			}
 			return exitCodeOf(err)
 		case s := <-signals:
 			if !onTerminal || !fromTerminal(s) {
@@ -49,10 +52,8 @@ func supervise(ctx context.Context, cmd *exec.Cmd, begin func() error) (code int
 			}
 		case <-stopped:
 			stopped = nil
-			if context.Cause(ctx) == cache.ErrLockLost {
-				child.signal(syscall.SIGTERM)
-				kill = time.After(killAfter)
-			}
+			child.signal(syscall.SIGTERM)
+			kill = time.After(killAfter)
 		case <-kill:
 			child.signal(syscall.SIGKILL)
 		}
@@ -76,6 +77,21 @@ func (c command) signal(s syscall.Signal) {
 		pid = -pid
 	}
 	_ = syscall.Kill(pid, s) // it may just have ended
+}
+
+// awaitGroup lets what the command started end by itself too, until kill; then
+// it is killed. Nothing of it goes on beside the next holder of the lock.
+func (c command) awaitGroup(kill <-chan time.Time) {
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for syscall.Kill(-c.pid, 0) == nil {
+		select {
+		case <-kill:
+			c.signal(syscall.SIGKILL)
+			return
+		case <-look.C:
+		}
+	}
 }
 
 // exitCodeOf is the command's own code, or 128 and the signal that ended it.
