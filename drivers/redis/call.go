@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"time"
 
 	"github.com/cachewright/cachewright/sdk"
@@ -134,6 +135,9 @@ func (s *store) weighLoss(ctx context.Context, t *trial, srv *server, sent bool,
 		return 0, t.fail(ended)
 	}
 	t.losses++
+	if timedOut(err) {
+		t.losses++ // patience for two of them is less than a call has by default
+	}
 	s.route.changed()
 	if t.losses < mostLosses && !(t.unsure && t.repeat == once) {
 		return backoff(t.losses), nil
@@ -142,6 +146,12 @@ func (s *store) weighLoss(ctx context.Context, t *trial, srv *server, sent bool,
 		return 0, srv.says(sdk.ErrMaybeApplied, err, "")
 	}
 	return 0, srv.says(sdk.ErrUnavailable, err, "")
+}
+
+// timedOut tells a server that says nothing from one that refuses.
+func timedOut(err error) bool {
+	var silent net.Error
+	return errors.As(err, &silent) && silent.Timeout()
 }
 
 // redirect follows MOVED and ASK. Both say that nothing was executed.

@@ -123,7 +123,7 @@ func FuzzURLOptions(f *testing.F) {
 		f.Add(url)
 	}
 	f.Fuzz(func(t *testing.T, url string) {
-		o := options{URL: url, DialTimeout: 1, StallTimeout: 1, Pipelines: 1, PoolSize: 1}
+		o := options{URL: &url, DialTimeout: 1, StallTimeout: 1, Pipelines: 1, PoolSize: 1}
 		target, err := o.understand()
 		if err != nil && strings.Contains(err.Error(), "SECRET") {
 			t.Errorf("the error repeats the URL: %v", err)

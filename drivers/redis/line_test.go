@@ -3,7 +3,11 @@ package redis
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,7 +28,7 @@ func silent(t *testing.T) (addr string) {
 func TestCallsThatFindNoRoomAreTurnedAway(t *testing.T) {
 	t.Parallel()
 	store, err := open(t.Context(), options{
-		Addr: silent(t), DialTimeout: time.Second, StallTimeout: time.Minute, Pipelines: 2, PoolSize: 1, ClientName: "test",
+		Addr: new(silent(t)), DialTimeout: time.Second, StallTimeout: time.Minute, Pipelines: 2, PoolSize: 1, ClientName: "test",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -68,5 +72,42 @@ func TestCallsThatFindNoRoomAreTurnedAway(t *testing.T) {
 	}
 	if err := store.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A server that says nothing is named before a call's own patience ends, which
+// would name nothing.
+func TestASilentServerIsNamed(t *testing.T) {
+	t.Parallel()
+	addr := silent(t)
+	store, err := Driver.Open(t.Context(), map[string]any{"addr": addr, "tls": map[string]any{"enabled": true}, "dial_timeout": "300ms"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close(context.WithoutCancel(t.Context()))
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	_, _, err = store.Get(ctx, "k")
+	if !errors.Is(err, sdk.ErrUnavailable) || !strings.Contains(fmt.Sprint(err), addr) {
+		t.Errorf("%v; want ErrUnavailable that names %s", err, addr)
+	}
+}
+
+func TestTwoSilencesAreEnoughAndThreeRefusals(t *testing.T) {
+	t.Parallel()
+	store, err := open(t.Context(), options{Addr: new(silent(t)), DialTimeout: time.Second, StallTimeout: time.Second, Pipelines: 1, PoolSize: 1, ClientName: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	for cause, want := range map[error]int{os.ErrDeadlineExceeded: 2, io.EOF: 3} {
+		var tried trial
+		attempts := 0
+		for err = nil; err == nil; attempts++ {
+			_, err = store.weighLoss(t.Context(), &tried, store.nowhere, false, cause)
+		}
+		if attempts != want || !errors.Is(err, sdk.ErrUnavailable) {
+			t.Errorf("%v: given up after %d attempts with %v; want %d", cause, attempts, err, want)
+		}
 	}
 }

@@ -17,11 +17,11 @@ const (
 )
 
 type options struct {
-	URL      string `option:"url,secret" doc:"the server as redis://user:password@host:port/db, rediss:// for TLS, or unix://user:password@/path?db=0, instead of addr, username, password and db; special characters are percent-encoded"`
-	Addr     string `option:"addr" doc:"host:port, or the path of a unix socket; 127.0.0.1:6379 where nothing says where the server is"`
-	Username string `option:"username" doc:"ACL user; default where only a password is given"`
-	Password string `option:"password,secret" doc:"password of the user, any characters, as it is"`
-	DB       int    `option:"db" default:"0" doc:"number of the database; a Cluster has only 0"`
+	URL      *string `option:"url,secret" doc:"the server as redis://user:password@host:port/db, rediss:// for TLS, or unix://user:password@/path?db=0, instead of addr, username, password and db; special characters are percent-encoded"`
+	Addr     *string `option:"addr" doc:"host:port, or the path of a unix socket; 127.0.0.1:6379 where nothing says where the server is"`
+	Username string  `option:"username" doc:"ACL user; default where only a password is given"`
+	Password string  `option:"password,secret" doc:"password of the user, any characters, as it is"`
+	DB       int     `option:"db" default:"0" doc:"number of the database; a Cluster has only 0"`
 
 	Sentinel struct {
 		Master   string   `option:"master" doc:"name under which Sentinel watches the master"`
@@ -109,11 +109,13 @@ func (o options) limits(wrong *complaint) {
 }
 
 // place finds out where the server is: exactly one way to say it may be used.
+// One that is there and empty, as an unset variable leaves it, is no way: it
+// must not become the server on this machine.
 func (o options) place(t *target, wrong *complaint) {
-	sentinel := o.Sentinel.Master != "" || len(o.Sentinel.Addrs) > 0 || o.Sentinel.Username != "" || o.Sentinel.Password != ""
-	cluster := len(o.Cluster.Addrs) > 0
+	sentinel := o.Sentinel.Master != "" || o.Sentinel.Addrs != nil || o.Sentinel.Username != "" || o.Sentinel.Password != ""
+	cluster := o.Cluster.Addrs != nil
 	ways := 0
-	for _, given := range []bool{o.URL != "", o.Addr != "", sentinel, cluster} {
+	for _, given := range []bool{o.URL != nil, o.Addr != nil, sentinel, cluster} {
 		if given {
 			ways++
 		}
@@ -121,10 +123,10 @@ func (o options) place(t *target, wrong *complaint) {
 	switch {
 	case ways > 1:
 		wrong.about("", "url, addr, sentinel and cluster exclude each other; say in one way where the server is")
-	case o.URL != "":
+	case o.URL != nil:
 		o.placeByURL(t, wrong)
-	case o.Addr != "":
-		t.network, t.addr = o.address("addr", o.Addr, wrong)
+	case o.Addr != nil:
+		t.network, t.addr = o.address("addr", *o.Addr, wrong)
 	case sentinel:
 		t.sentinels = o.addresses("sentinel.addrs", o.Sentinel.Addrs, "26379", wrong)
 		if o.Sentinel.Master == "" {
@@ -170,13 +172,13 @@ func (o options) placeByURL(t *target, wrong *complaint) {
 	if o.Username != "" || o.Password != "" || o.DB != 0 {
 		wrong.about("url", "says it all; username, password and db must not stand beside it")
 	}
-	parsed, err := redis.ParseURL(o.URL)
+	parsed, err := redis.ParseURL(*o.URL)
 	if err != nil {
 		wrong.about("url", "is not redis://user:password@host:port/db, rediss:// or unix://user:password@/path?db=0; "+
 			"special characters in it must be percent-encoded (the options addr, username, password and db take them as they are)")
 		return
 	}
-	if u, err := url.Parse(o.URL); err != nil || !onlyDB(u.Query()) {
+	if u, err := url.Parse(*o.URL); err != nil || !onlyDB(u.Query()) {
 		wrong.about("url", "has parameters other than db; use the options of the store instead")
 	}
 	t.network, t.addr, t.db = parsed.Network, parsed.Addr, parsed.DB

@@ -18,6 +18,10 @@ func TestOptionsThatCannotWorkAreRefused(t *testing.T) {
 		keys    []string // that the error names
 	}{
 		{"two places", map[string]any{"addr": "h:1", "cluster": map[string]any{"addrs": []string{"h:1"}}}, []string{"exclude each other"}},
+		{"an empty place", map[string]any{"addr": ""}, []string{"addr: wants host:port"}},
+		{"an empty URL", map[string]any{"url": ""}, []string{"url"}},
+		{"an empty Cluster", map[string]any{"cluster": map[string]any{"addrs": []string{}}}, []string{"cluster.addrs: is required"}},
+		{"empty Sentinels", map[string]any{"sentinel": map[string]any{"master": "main", "addrs": []string{}}}, []string{"sentinel.addrs: is required"}},
 		{"a URL and a place", map[string]any{"addr": "h:1", "url": "redis://h:1"}, []string{"exclude each other"}},
 		{"a URL and a database", map[string]any{"url": "redis://h:1", "db": 1}, []string{"url"}},
 		{"an address without a port", map[string]any{"addr": "h:"}, []string{"addr"}},
