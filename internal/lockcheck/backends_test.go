@@ -94,7 +94,7 @@ func forgetfulRedisBackend(t testing.TB) backend {
 		store:     cache.StoreConfig{Driver: "redis", Options: map[string]any{"addr": server.Addr()}},
 		processes: 3,
 		faults:    []Fault{Forget("restart the server without a disk", func() { server.Restart(t) }, lease)},
-		slack:     lease / 3,
+		slack:     lease / 2,
 	}
 }
 
@@ -115,7 +115,7 @@ func memcachedBackend(t testing.TB) backend {
 			Forget("flush_all", flush, lease),
 		},
 		more:  networkFaults(t, proxy),
-		slack: lease / 3,
+		slack: lease / 2,
 	}
 }
 

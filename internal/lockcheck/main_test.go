@@ -12,13 +12,7 @@ import (
 	"time"
 
 	cache "github.com/cachewright/cachewright/core"
-	"github.com/cachewright/cachewright/drivers/database"
-	"github.com/cachewright/cachewright/drivers/file"
-	"github.com/cachewright/cachewright/drivers/memcached"
-	"github.com/cachewright/cachewright/drivers/memory"
-	"github.com/cachewright/cachewright/drivers/redis"
-	"github.com/cachewright/cachewright/internal/builtin"
-	"github.com/cachewright/cachewright/sdk"
+	_ "github.com/cachewright/cachewright/drivers/builtin"
 )
 
 // configVariable makes the test binary a worker process.
@@ -27,12 +21,9 @@ const configVariable = "CACHEWRIGHT_LOCKCHECK_CONFIG"
 // quickExit spares processes under the race detector a second at their end.
 const quickExit = "atexit_sleep_ms=0"
 
-// TestMain lets the test binary be a driver, a worker process, or the tests.
+// TestMain lets the test binary be a driver (which package builtin sees to
+// before this runs), a worker process, or the tests.
 func TestMain(m *testing.M) {
-	for _, d := range []sdk.Driver{file.Driver, memory.Driver, redis.Driver, database.Driver, memcached.Driver} {
-		builtin.Register(d)
-	}
-	builtin.Serve()
 	if config := os.Getenv(configVariable); config != "" {
 		if err := beWorker(config); err != nil {
 			fmt.Fprintln(os.Stderr, err)
