@@ -73,18 +73,19 @@ func TestConflictsAreRepeated(t *testing.T) {
 		}
 		_, barrier := begin("b")
 		rival, theirs := begin("c")
-		waiters := func(n int) {
-			eventually(t, "sessions wait for rows", func() bool {
-				return ask[int](t, conn, `SELECT count(*) FROM pg_locks WHERE NOT granted`) == n
+		waits := func(who, condition string) {
+			eventually(t, who+" waits for a row", func() bool {
+				return ask[int](t, conn, `SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype IN ('transactionid', 'tuple') AND `+condition) > 0
 			})
 		}
+		rivalPID := fmt.Sprintf("pid = %d", rival.PgConn().PID())
 		ours, rivals := make(chan error, 1), make(chan error, 1)
 		go func() {
 			ours <- s.SetMany(bounded(t), []sdk.Entry{{Key: "c", Value: []byte("ours")}, {Key: "b", Value: []byte("ours")}, {Key: "a", Value: []byte("ours")}})
 		}()
-		waiters(1) // the store, which has a, for b
+		waits("the store, which has a,", "NOT "+rivalPID) // for b
 		go func() { rivals <- write(rival, "a") }()
-		waiters(2) // the rival, which has c, for a
+		waits("the rival, which has c,", rivalPID) // for a
 		must(t, barrier.Rollback(bounded(t)))
 		must(t, <-rivals) // since the store, which waited for c then, gave in
 		must(t, theirs.Commit(bounded(t)))
