@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	// parking is how long a holder may take to come inside and stay.
-	parking = 30 * time.Second
+	// parking is how long a holder may take to come inside and stay. The driver
+	// may rest for half a minute, if it was killed again and again.
+	parking = 2 * time.Minute
 	// farewell is how long a worker has to end by itself, and then to say where
 	// it hangs.
 	farewell = 30 * time.Second
@@ -106,7 +107,9 @@ func (w *Worker) Park(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-time.After(parking):
-		return fmt.Errorf("process %d did not get the lock within %v", w.Number, parking)
+		_ = w.cmd.Process.Signal(syscall.SIGQUIT) // it says where it hangs
+		<-w.gone
+		return w.end(fmt.Sprintf("did not get the lock within %v", parking))
 	}
 }
 
@@ -156,7 +159,7 @@ func (w *Worker) end(how string) error {
 // A tail keeps the end of what is written to it.
 type tail struct{ text []byte }
 
-const tailSize = 16 << 10
+const tailSize = 64 << 10
 
 func (t *tail) Write(p []byte) (int, error) {
 	t.text = append(t.text, p...)
