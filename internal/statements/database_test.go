@@ -176,13 +176,13 @@ func TestS63AndS64WhatTheDatabaseRefusesIsAnErrorAndNoWait(t *testing.T) {
 	if !errors.As(err, &named) || named.Store != "main" || !strings.Contains(err.Error(), "permission denied") {
 		t.Errorf("a release without the right to delete: %v", err)
 	}
-	for what, sql := range map[string]string{
-		"the right to insert": `REVOKE INSERT ON app.s63_locks FROM s63`,
-		"the table":           `ALTER TABLE app.s63_locks RENAME TO s63_elsewhere`,
+	for _, without := range []struct{ what, sql string }{
+		{"the right to insert", `REVOKE INSERT ON app.s63_locks FROM s63`},
+		{"the table", `ALTER TABLE app.s63_locks RENAME TO s63_elsewhere`},
 	} {
-		execute(t, conn, sql)
+		execute(t, conn, without.sql)
 		if err := r.Lock("free").Do(t.Context(), mustNotRun(t)); err == nil || errors.Is(err, cache.ErrLockTimeout) {
-			t.Errorf("an entry without %s: %v", what, err)
+			t.Errorf("an entry without %s: %v", without.what, err)
 		}
 	}
 }
