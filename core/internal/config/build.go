@@ -18,7 +18,7 @@ var (
 // wrong with them and with what was read before.
 func (l *loader) build(merged layer) (*Config, error) {
 	l.origins = merged.origins
-	c := &Config{Path: l.path, origins: merged.origins, folders: l.folders}
+	c := &Config{Path: l.path, origins: merged.origins, folders: l.folders, fromFiles: l.fromFiles}
 	root := section{&l.report, "", merged.values}
 	root.only("default", "prefix", "drivers", "stores")
 	c.Prefix, _ = root.prefix()

@@ -24,6 +24,8 @@ type Config struct {
 
 	origins origins
 	folders folders
+
+	fromFiles map[string]bool
 }
 
 // A Driver says how a driver runs.

@@ -40,6 +40,9 @@ func (l *loader) expand(ctx context.Context, from origins, key string, v any) an
 		if position.File == "" {
 			return v
 		}
+		if strings.Contains(v, "${file:") {
+			l.fromFiles[key] = true
+		}
 		text, err := l.expandText(ctx, v)
 		if err != nil {
 			l.add(Problem{Position: position, Key: printable(key), Reason: err.Error(), cause: err})

@@ -19,6 +19,8 @@ type loader struct {
 	path    string
 	folders folders
 	order   []string // stores as the file has them
+
+	fromFiles map[string]bool // keys whose values came out of other files
 }
 
 func newLoader(opts Options) *loader {
@@ -31,7 +33,7 @@ func newLoader(opts Options) *loader {
 	if opts.Platform == "" {
 		opts.Platform = runtime.GOOS + "/" + runtime.GOARCH
 	}
-	return &loader{opts: opts, folders: newFolders(), env: newEnvironment(processEnviron(opts.Environ))}
+	return &loader{fromFiles: make(map[string]bool), opts: opts, folders: newFolders(), env: newEnvironment(processEnviron(opts.Environ))}
 }
 
 func processEnviron(environ []string) []string {

@@ -1,0 +1,226 @@
+package core
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/cachewright/cachewright/core/internal/config"
+	"github.com/cachewright/cachewright/internal/builtin"
+	"github.com/cachewright/cachewright/sdk"
+)
+
+// A Setting is one value of a configuration as it counts.
+type Setting struct {
+	Key    string `json:"key"`              // dotted: stores.redis.addr
+	Value  string `json:"value"`            // as YAML would have it; "" where Hidden
+	Hidden bool   `json:"hidden,omitempty"` // a secret, or what may be one
+	Path   bool   `json:"-"`                // Value is a path, absolute
+	From   string `json:"from"`             // FILE:LINE, $VARIABLE or "default"; "program" for all of OpenConfig's
+}
+
+// Settings lists what the configuration comes to, file, environment and
+// defaults together, in the order of the configuration, with where each value
+// comes from. Secrets are hidden, and so are all options of a driver whose
+// schema isn't linked into this program: only that driver knows its secrets.
+// ctx bounds the asking of drivers that are programs; ask false starts none.
+func (m *CacheManager) Settings(ctx context.Context, ask bool) ([]Setting, error) {
+	s := settings{config: m.config}
+	s.text("default", m.config.Default)
+	s.text("prefix", m.config.Prefix)
+	for _, name := range slices.Sorted(maps.Keys(m.config.Drivers)) {
+		s.driver(m.config.Drivers[name])
+	}
+	var failed []error
+	for _, name := range m.config.Order {
+		store := m.config.Stores[name]
+		schema, known, err := m.schemaOf(ctx, store.Driver, ask)
+		failed = append(failed, err)
+		s.store(store)
+		if err := s.options(store, schema, known); err != nil {
+			failed = append(failed, err)
+		}
+	}
+	return s.list, errors.Join(failed...)
+}
+
+// CheckOptions starts the drivers that are programs of their own and checks the
+// options of their stores, which nobody else can. What the linked drivers can
+// tell, Open has told. It returns everything that is wrong, joined.
+func (m *CacheManager) CheckOptions(ctx context.Context) error {
+	failed := make([]error, len(m.config.Order))
+	var wg sync.WaitGroup
+	for i, name := range m.config.Order {
+		store := m.config.Stores[name]
+		wg.Go(func() {
+			schema, known, err := m.schemaOf(ctx, store.Driver, true)
+			if err == nil && known {
+				_, err = m.config.CheckStore(name, schema)
+			}
+			failed[i] = err
+		})
+	}
+	wg.Wait()
+	return errors.Join(failed...)
+}
+
+// schemaOf finds the options of a driver: linked into this program, or asked
+// from the driver itself.
+func (m *CacheManager) schemaOf(ctx context.Context, name string, ask bool) (schema sdk.Schema, known bool, err error) {
+	if m.config.Drivers[name].Run != config.RunCommand {
+		if d, ok := m.inProcess[name]; ok {
+			return d.Schema, true, nil
+		}
+		d, known := builtin.Lookup(name)
+		return d.Schema, known, nil
+	}
+	if !ask {
+		return nil, false, nil
+	}
+	d, err := m.driver(name)
+	if err != nil {
+		return nil, false, err
+	}
+	described, err := d.Describe(ctx)
+	if err != nil {
+		return nil, false, &Error{Op: "describe", Driver: name, Err: err}
+	}
+	return described.Schema, true, nil
+}
+
+// settings collects a configuration's values.
+type settings struct {
+	config *config.Config
+	list   []Setting
+}
+
+func (s *settings) text(key, value string) { s.add(Setting{Key: key, Value: value}) }
+
+// add fills in where the value comes from. One that came out of a file that the
+// configuration refers to is a secret by purpose.
+func (s *settings) add(one Setting) {
+	one.From = "default"
+	if s.config.Path == "" {
+		one.From = "program"
+	}
+	if p, ok := s.config.Written(one.Key); ok {
+		one.From = p.String()
+	}
+	if one.Hidden = one.Hidden || s.config.FromFile(one.Key); one.Hidden {
+		one.Value = ""
+	}
+	s.list = append(s.list, one)
+}
+
+func (s *settings) driver(d config.Driver) {
+	path := "drivers." + d.Name + "."
+	s.text(path+"run", string(d.Run))
+	if len(d.Command) > 0 {
+		s.text(path+"command", strings.Join(d.Command, " "))
+	}
+	if d.SHA256 != "" {
+		s.text(path+"sha256", d.SHA256)
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Env)) {
+		s.add(Setting{Key: path + "env." + name, Hidden: true})
+	}
+	if d.StartTimeout > 0 {
+		s.text(path+"start_timeout", d.StartTimeout.String())
+	}
+}
+
+func (s *settings) store(store config.Store) {
+	path := "stores." + store.Name + "."
+	s.text(path+"driver", store.Driver)
+	s.prefix(path+"prefix", store.Prefix)
+	s.text(path+"codec", store.Codec)
+	s.text(path+"timeout", store.Timeout.String())
+	s.lock(path+"lock.", store.Lock)
+}
+
+// prefix is a store's own or the global one, which then says where it is from.
+func (s *settings) prefix(key, value string) {
+	s.text(key, value)
+	if _, own := s.config.Written(key); own {
+		return
+	}
+	if p, ok := s.config.Written("prefix"); ok {
+		s.list[len(s.list)-1].From = p.String()
+	}
+}
+
+func (s *settings) lock(path string, l config.Lock) {
+	s.text(path+"strategy", cmp.Or(l.Strategy, "the driver's"))
+	if l.Timeout != nil {
+		s.text(path+"timeout", l.Timeout.String())
+	}
+	if l.Wait != nil {
+		s.text(path+"wait", l.Wait.String())
+	}
+	if l.Lease != nil {
+		s.text(path+"lease", l.Lease.String())
+	}
+}
+
+// options lists those that were given and those that have a default.
+func (s *settings) options(store config.Store, schema sdk.Schema, known bool) error {
+	path := "stores." + store.Name + "."
+	if !known {
+		for _, name := range slices.Sorted(maps.Keys(store.Options)) {
+			s.add(Setting{Key: path + name, Hidden: true})
+		}
+		return nil
+	}
+	resolved, err := s.config.CheckStore(store.Name, schema)
+	if err != nil {
+		return err
+	}
+	for _, o := range schema {
+		value, given := optionAt(resolved, o.Name)
+		if !given && o.Default == "" {
+			continue
+		}
+		text := o.Default
+		if given {
+			text = optionText(value)
+		}
+		s.add(Setting{Key: path + o.Name, Value: text, Hidden: o.Secret, Path: o.Kind == sdk.KindPath && text != ""})
+	}
+	return nil
+}
+
+// optionAt finds an option by its dotted name.
+func optionAt(options map[string]any, name string) (any, bool) {
+	head, rest, nested := strings.Cut(name, ".")
+	v, ok := options[head]
+	if !nested || !ok {
+		return v, ok
+	}
+	below, _ := v.(map[string]any)
+	return optionAt(below, rest)
+}
+
+func optionText(v any) string {
+	switch v := v.(type) {
+	case []any:
+		items := make([]string, len(v))
+		for i, item := range v {
+			items[i] = fmt.Sprint(item)
+		}
+		return "[" + strings.Join(items, ", ") + "]"
+	case []string:
+		return "[" + strings.Join(v, ", ") + "]"
+	case map[string]any:
+		items := make([]string, 0, len(v))
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			items = append(items, fmt.Sprintf("%s: %v", key, v[key]))
+		}
+		return "{" + strings.Join(items, ", ") + "}"
+	}
+	return fmt.Sprint(v)
+}

@@ -1,0 +1,96 @@
+package core_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	cache "github.com/cachewright/cachewright/core"
+	"github.com/cachewright/cachewright/internal/inproc"
+	"github.com/cachewright/cachewright/sdk"
+)
+
+type vaultOptions struct {
+	Addr  string   `option:"addr" default:"localhost:1" doc:"where"`
+	Token string   `option:"token,secret" doc:"what nobody may see"`
+	User  string   `option:"user" doc:"who"`
+	Hosts []string `option:"hosts" doc:"which"`
+	CA    string   `option:"ca,path" doc:"a file"`
+}
+
+func TestSettingsSayWhereEachValueComesFromAndHideSecrets(t *testing.T) {
+	folder := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	write("user", "from-a-file\n")
+	path := write("config.yaml", `default: main
+prefix: app
+drivers:
+  acme: {run: command, command: [/no/such/program, -v], env: {TOKEN: hunter2}}
+stores:
+  main:
+    driver: vault
+    token: hunter2
+    user: ${file:user}
+    hosts: [one, two]
+    ca: ca.pem
+  other: {driver: acme, password: hunter2, lock: {strategy: local, timeout: 3s}}
+`)
+	t.Setenv("CACHEWRIGHT_STORES__MAIN__TIMEOUT", "3s")
+	vault := sdk.Define("vault", "1", func(context.Context, vaultOptions) (*fakeStore, error) { return &fakeStore{fake: newFake()}, nil })
+	m, err := cache.Open(inproc.With(t.Context(), map[string]sdk.Driver{"vault": vault}), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close(t.Context())
+	settings, err := m.Settings(t.Context(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, s := range settings {
+		value := s.Value
+		if s.Hidden {
+			value = "(hidden)" + value
+		}
+		lines = append(lines, strings.ReplaceAll(s.Key+" = "+value+" from "+s.From, folder+"/", ""))
+	}
+	got, want := strings.Join(lines, "\n"), `default = main from config.yaml:1
+prefix = app from config.yaml:2
+drivers.acme.run = command from config.yaml:4
+drivers.acme.command = /no/such/program -v from config.yaml:4
+drivers.acme.env.TOKEN = (hidden) from config.yaml:4
+stores.main.driver = vault from config.yaml:7
+stores.main.prefix = app from config.yaml:2
+stores.main.codec = json from default
+stores.main.timeout = 3s from $CACHEWRIGHT_STORES__MAIN__TIMEOUT
+stores.main.lock.strategy = the driver's from default
+stores.main.addr = localhost:1 from default
+stores.main.token = (hidden) from config.yaml:8
+stores.main.user = (hidden) from config.yaml:9
+stores.main.hosts = [one, two] from config.yaml:10
+stores.main.ca = ca.pem from config.yaml:11
+stores.other.driver = acme from config.yaml:12
+stores.other.prefix = app from config.yaml:2
+stores.other.codec = json from default
+stores.other.timeout = 5s from default
+stores.other.lock.strategy = local from config.yaml:12
+stores.other.lock.timeout = 3s from config.yaml:12
+stores.other.password = (hidden) from config.yaml:12`
+	if got != want {
+		t.Errorf("settings:\n%s\nwant:\n%s", got, want)
+	}
+	if _, err := m.Settings(t.Context(), true); err == nil || !strings.Contains(err.Error(), "/no/such/program") {
+		t.Errorf("asking a driver that can't start: %v", err)
+	}
+	if err := m.CheckOptions(t.Context()); err == nil || !strings.Contains(err.Error(), "/no/such/program") {
+		t.Errorf("CheckOptions with a driver that can't start: %v", err)
+	}
+}
