@@ -29,6 +29,7 @@ type fake struct {
 	rows    map[string]row // leases
 	owners  []string       // of all attempts to acquire one
 	woken   chan struct{}  // closed, and replaced, with every release
+	stats   []sdk.Stat     // beside the number of entries
 }
 
 type entry struct {
@@ -318,5 +319,5 @@ func (s *fakeStore) Stats(context.Context) ([]sdk.Stat, error) {
 	if err := s.call("stats", ""); err != nil {
 		return nil, err
 	}
-	return []sdk.Stat{{Name: "entries", Value: fmt.Sprint(len(s.entries))}}, nil
+	return append([]sdk.Stat{{Name: "entries", Value: fmt.Sprint(len(s.entries))}}, s.stats...), nil
 }

@@ -182,6 +182,7 @@ func (l *CacheLock) enter(ctx context.Context, physical string) (*heldLock, erro
 		s.manager.blocks.leave()
 		return nil, err
 	}
+	s.passOnWarnings(opened, name)
 	return &heldLock{id: id, key: l.key, Held: held, outer: innermost(ctx)}, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/cachewright/cachewright/internal/host"
@@ -32,10 +33,14 @@ type Config struct {
 type Backend struct {
 	Config
 	events events // of redlock
+	first  sync.Once
 }
 
+// AtFirst calls f if it has not called anything yet.
+func (b *Backend) AtFirst(f func()) { b.first.Do(f) }
+
 // NewBackend makes the backend of an opened store.
-func NewBackend(c Config) *Backend { return &Backend{c, newEvents()} }
+func NewBackend(c Config) *Backend { return &Backend{Config: c, events: newEvents()} }
 
 // Timing is what the options and the store's lock block say; nil is unset.
 type Timing struct {
