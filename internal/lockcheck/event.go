@@ -117,6 +117,13 @@ func (r *recorder) count() int {
 	return r.entries
 }
 
+// misses are the attempts that did not enter so far, by the reason.
+func (r *recorder) misses() map[string]int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.missed)
+}
+
 // result is the history so far.
 func (r *recorder) result() (Result, error) {
 	r.mu.Lock()

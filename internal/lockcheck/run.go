@@ -54,7 +54,8 @@ func (r Run) Do(ctx context.Context) (Result, error) {
 	err := errors.Join(c.contend(ctx), c.stop())
 	result, unfinished := c.record.result()
 	if err = errors.Join(err, unfinished); err != nil {
-		return Result{}, fmt.Errorf("seed %d, after %d acquisitions and the faults %v: %w", r.Load.Seed, c.record.count(), c.faults, err)
+		return Result{}, fmt.Errorf("seed %d, after %d acquisitions, the faults %v and the misses %v: %w",
+			r.Load.Seed, c.record.count(), c.faults, c.record.misses(), err)
 	}
 	result.Losses, result.Faults, result.Took = c.losses, c.faults, now()-c.began
 	return result, nil
