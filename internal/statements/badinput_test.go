@@ -3,12 +3,14 @@ package statements
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"math"
 	"strings"
 	"testing"
 	"time"
 
 	cache "github.com/cachewright/cachewright/core"
+	"github.com/cachewright/cachewright/internal/servertest"
 	"github.com/cachewright/cachewright/sdk"
 )
 
@@ -54,6 +56,24 @@ func TestBadLockOptionsAreRefusedOnEveryBackend(t *testing.T) {
 			t.Errorf("a strategy that there is not: %v", err)
 		}
 	})
+}
+
+func TestAnEvictionPolicyThatCouldEvictALockIsInTheLog(t *testing.T) {
+	t.Parallel()
+	server := servertest.StartRedis(t, servertest.RedisOptions{Config: []string{"maxmemory 100mb", "maxmemory-policy allkeys-lru"}})
+	log := &sharedText{}
+	m := open(t, cache.Config{Default: "main", Stores: map[string]cache.StoreConfig{"main": redisStore(server)}},
+		cache.WithLogger(slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))))
+	for range 3 {
+		if err := m.Lock("k", cache.LockStrategy(sdk.StrategyExclusive)).Do(t.Context(), nothing); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const warning = "under allkeys-lru a full server may evict locks"
+	eventually(t, "the log warns", func() bool { return strings.Contains(log.String(), warning) })
+	if text := log.String(); strings.Count(text, warning) != 1 || !strings.Contains(text, "store=main") {
+		t.Errorf("the log says\n%s", text)
+	}
 }
 
 func TestBadLockKeysAreRefusedOnEveryBackend(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 func limited(t *testing.T, conn *pgx.Conn, name string) *cache.CacheRepository {
 	t.Helper()
 	execute(t, conn, `CREATE ROLE `+name+` LOGIN`)
+	atEnd(t, conn, `DROP OWNED BY `+name+` CASCADE`, `DROP ROLE `+name)
 	execute(t, conn, `GRANT CREATE, USAGE ON SCHEMA app TO `+name)
 	dsn, err := url.Parse(postgresServer(t).URL(""))
 	if err != nil {
@@ -238,6 +239,7 @@ func TestS60ATableWithoutTheConstraintIsRefused(t *testing.T) {
 	conn := postgres(t)
 	execute(t, conn, `CREATE TABLE app.s60_locks (key text COLLATE "C" NOT NULL, strategy text COLLATE "C" NOT NULL,
 		owner text COLLATE "C" NOT NULL, expiry timestamptz NOT NULL, fence bigint NOT NULL)`)
+	atEnd(t, conn, `DROP TABLE app.s60_locks`)
 	c := hostConfig(t, "database", cache.LockConfig{})
 	c.Stores["main"].Options["lock_table"] = "app.s60_locks"
 	err := open(t, c).Lock("k").Do(t.Context(), mustNotRun(t))

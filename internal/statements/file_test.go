@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -153,6 +155,46 @@ func TestS82OnFileTheSecondLookTellsNullFromAbsent(t *testing.T) {
 	}
 	if ran != 1 {
 		t.Errorf("the resolver ran %d times, want only after the delete", ran)
+	}
+}
+
+// A file lock reaches one process: in each a resolver runs once, and the two
+// run at the same time.
+func TestS86OnFileEachProcessResolvesOnce(t *testing.T) {
+	t.Parallel()
+	c := fileConfig(t.TempDir())
+	hosts := []*host{startHost(t, "resolver", c), startHost(t, "resolver", c)}
+	for _, h := range hosts {
+		h.expect("resolving")
+	}
+	m := open(t, c)
+	for i, h := range hosts {
+		value := strconv.Itoa(i)
+		h.say(value)
+		h.expect(strconv.Quote(value))
+		if v, err := m.Get(t.Context(), "k"); err != nil || string(v.Bytes()) != strconv.Quote(value) {
+			t.Errorf("stored is %s, %v; want %q, which was stored last", v.Bytes(), err, value)
+		}
+	}
+	if _, err := m.Delete(t.Context(), "k"); err != nil {
+		t.Fatal(err)
+	}
+	r := store(t, m, "file")
+	var ran atomic.Int32
+	var all sync.WaitGroup
+	for range 100 {
+		all.Go(func() {
+			_, err := cache.RememberLocked(t.Context(), r, "k", cache.Forever, func(context.Context) (any, error) {
+				return ran.Add(1), nil
+			})
+			if err != nil {
+				t.Errorf("RememberLocked: %v", err)
+			}
+		})
+	}
+	all.Wait()
+	if n := ran.Load(); n != 1 {
+		t.Errorf("in one process the resolver ran %d times", n)
 	}
 }
 

@@ -59,7 +59,7 @@ type host struct {
 	in  *os.File
 	out *bufio.Scanner
 
-	killed bool
+	dead bool // on purpose
 }
 
 // startHost runs the test binary as another host.
@@ -124,21 +124,32 @@ func (h *host) kill() {
 	if err := h.cmd.Process.Kill(); err != nil {
 		h.t.Fatal(err)
 	}
-	h.killed = true
+	h.dead = true
+}
+
+// exits tells the host to end its process where it stands, by os.Exit, and
+// waits until it has.
+func (h *host) exits() {
+	h.t.Helper()
+	h.say("exit")
+	h.dead = true
+	if h.out.Scan() {
+		h.t.Fatalf("the other host said %q in place of its end", h.out.Text())
+	}
 }
 
 // end closes the host's stdin, upon which every role ends.
 func (h *host) end() {
 	_ = h.in.Close()
-	if err := h.cmd.Wait(); err != nil && !h.killed {
+	if err := h.cmd.Wait(); err != nil && !h.dead {
 		h.t.Errorf("the other host: %v", err)
 	}
 }
 
 // open opens a manager in this process.
-func open(t *testing.T, c cache.Config) *cache.CacheManager {
+func open(t *testing.T, c cache.Config, opts ...cache.Option) *cache.CacheManager {
 	t.Helper()
-	m, err := cache.OpenConfig(t.Context(), c, quiet)
+	m, err := cache.OpenConfig(t.Context(), c, append([]cache.Option{quiet}, opts...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

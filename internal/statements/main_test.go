@@ -1,6 +1,7 @@
 package statements
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -29,7 +30,17 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	flag.Parse()
+	if !given("test.parallel") {
+		_ = flag.Set("test.parallel", "6") // most of them wait for a server or a lease, not for a processor
+	}
 	code := m.Run()
 	shared.end()
 	os.Exit(code)
+}
+
+// given reports whether a flag stands on the command line.
+func given(name string) (found bool) {
+	flag.Visit(func(f *flag.Flag) { found = found || f.Name == name })
+	return found
 }

@@ -4,24 +4,36 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	cache "github.com/cachewright/cachewright/core"
+	"github.com/cachewright/cachewright/internal/servertest"
+	goredis "github.com/redis/go-redis/v9"
 )
 
-// A monitor sees every command that the server executes.
+// A monitor sees every command that a server executes.
 type monitor struct {
-	t     *testing.T
-	lines *bufio.Reader
-	ends  int
+	t      *testing.T
+	socket string
+	lines  *bufio.Reader
+	ends   int
 }
 
+// watch watches the server of all tests.
 func watch(t *testing.T) *monitor {
 	t.Helper()
-	conn, err := net.Dial("unix", redisServer(t).Socket())
+	return watchServer(t, redisServer(t))
+}
+
+func watchServer(t *testing.T, server *servertest.Redis) *monitor {
+	t.Helper()
+	conn, err := net.Dial("unix", server.Socket())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +41,7 @@ func watch(t *testing.T) *monitor {
 	if _, err := fmt.Fprint(conn, "MONITOR\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	m := &monitor{t: t, lines: bufio.NewReader(conn)}
+	m := &monitor{t: t, socket: server.Socket(), lines: bufio.NewReader(conn)}
 	if line := m.line(); line != "+OK" {
 		t.Fatalf("MONITOR is answered by %q", line)
 	}
@@ -51,7 +63,9 @@ func (m *monitor) seen(what string) (commands []string) {
 	m.t.Helper()
 	m.ends++
 	end := fmt.Sprintf("the end %d of %s", m.ends, m.t.Name())
-	if err := redisClient(m.t).Echo(m.t.Context(), end).Err(); err != nil {
+	client := goredis.NewClient(&goredis.Options{Network: "unix", Addr: m.socket})
+	defer client.Close()
+	if err := client.Echo(m.t.Context(), end).Err(); err != nil {
 		m.t.Fatal(err)
 	}
 	for {
@@ -127,35 +141,73 @@ func TestS68AWaiterNeverTriesAgain(t *testing.T) {
 	_ = leave()
 }
 
+// Somebody plants another token as soon as the lease is over, while the holder
+// leaves. A release that compared first and deleted then would delete it now
+// and then.
 func TestS72ARedisReleaseComparesAndDeletesAtOnce(t *testing.T) {
 	t.Parallel()
 	main, _ := on(t, "redis")
-	client, key := redisClient(t), t.Name()
-	name := "p:" + key + "-lock"
-	err := main.Lock(key, cache.LockTimeout(300*time.Millisecond)).Do(t.Context(), func(ctx context.Context) error {
-		eventually(t, "the lease is over", func() bool { return client.Exists(ctx, name).Val() == 0 })
-		return client.Set(ctx, name, "another's token", time.Hour).Err()
-	})
-	if err != nil {
-		t.Errorf("the late leaver: %v", err)
+	client, seen := redisClient(t), watch(t)
+	const racers, rounds = 8, 125
+	var lost atomic.Int32 // how often the lease was over before the release
+	var all sync.WaitGroup
+	for racer := range racers {
+		key := fmt.Sprint(t.Name(), racer)
+		all.Go(func() {
+			for range rounds {
+				if raceRelease(t, main, client, key) {
+					lost.Add(1)
+				}
+			}
+		})
 	}
-	if token := client.Get(t.Context(), name).Val(); token != "another's token" {
-		t.Errorf("the other's key holds %q", token)
-	}
-	client.Del(t.Context(), name)
-	seen := watch(t)
-	for range 200 {
-		if err := main.Lock(key).Do(t.Context(), nothing); err != nil {
-			t.Fatal(err)
-		}
+	all.Wait()
+	if n := lost.Load(); n == 0 || n == racers*rounds {
+		t.Errorf("in %d of %d races the lease was over at the release: nobody raced", n, racers*rounds)
 	}
 	commands := map[string]int{}
-	for _, command := range seen.seen(key) {
-		commands[strings.Fields(command)[0]]++
+	for _, command := range seen.seen(t.Name()) {
+		if !strings.Contains(command, "planted") {
+			commands[strings.Fields(command)[0]]++
+		}
 	}
-	if commands["set"] != 200 || commands["evalsha"]+commands["eval"] < 200 || commands["get"]+commands["del"]+commands["unlink"] != 0 {
-		t.Errorf("200 Do made %v, want 200 SET and 200 scripts", commands)
+	if commands["set"] != racers*rounds || commands["evalsha"] < racers*rounds || commands["get"]+commands["del"]+commands["unlink"] != 0 {
+		t.Errorf("%d Do made %v, want as many SET, as many scripts, and no GET or DEL", racers*rounds, commands)
 	}
+}
+
+// raceRelease leaves a lock about when its lease ends, and reports whether
+// another's token was there by then.
+func raceRelease(t *testing.T, r *cache.CacheRepository, client *goredis.Client, key string) (lost bool) {
+	name := "p:" + key + "-lock"
+	var there atomic.Bool
+	planted := make(chan error, 1)
+	plant := func() (bool, error) {
+		return client.SetNX(context.Background(), name, "planted", time.Hour).Result()
+	}
+	err := r.Lock(key, cache.LockTimeout(3*time.Millisecond)).Do(t.Context(), func(context.Context) error {
+		go func() {
+			ok, err := plant()
+			for err == nil && !ok {
+				ok, err = plant()
+			}
+			there.Store(true)
+			planted <- err
+		}()
+		time.Sleep(time.Duration(rand.Int64N(int64(4 * time.Millisecond))))
+		lost = there.Load()
+		return nil
+	})
+	if err != nil {
+		t.Errorf("a release: %v", err)
+	}
+	if err := <-planted; err != nil {
+		t.Errorf("plant another's token: %v", err)
+	}
+	if token := client.GetDel(t.Context(), name).Val(); token != "planted" {
+		t.Errorf("after the holder left, the key of another holds %q", token)
+	}
+	return lost
 }
 
 func TestS36AndS71AnotherProcesssKeyLetsEverybodyInAtOnce(t *testing.T) {

@@ -3,6 +3,7 @@ package statements
 import (
 	"context"
 	"fmt"
+	"os"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -12,14 +13,15 @@ import (
 
 // roles are what other hosts can do for a test.
 var roles = map[string]role{
-	"holder":  holder,
-	"counter": counter,
-	"crowd":   crowd,
-	"writer":  writer,
+	"holder":   holder,
+	"counter":  counter,
+	"crowd":    crowd,
+	"writer":   writer,
+	"resolver": resolver,
 }
 
 // holder enters the default store's lock "k", stays until it is told, and says
-// how it got out.
+// how it got out; or ends its process there.
 func holder(p *part) error {
 	m, err := p.open()
 	if err != nil {
@@ -28,10 +30,31 @@ func holder(p *part) error {
 	defer m.Close(p.ctx)
 	err = m.Lock("k").Do(p.ctx, func(context.Context) error {
 		p.say("inside")
-		p.hear()
+		if p.hear() == "exit" {
+			os.Exit(1)
+		}
 		return nil
 	})
 	p.say(fmt.Sprint(err))
+	return err
+}
+
+// resolver remembers "k" under its lock, and takes its time to resolve it.
+func resolver(p *part) error {
+	m, err := p.open()
+	if err != nil {
+		return err
+	}
+	defer m.Close(p.ctx)
+	r, err := m.Store("")
+	if err != nil {
+		return err
+	}
+	v, err := cache.RememberLocked(p.ctx, r, "k", cache.Forever, func(context.Context) (any, error) {
+		p.say("resolving")
+		return p.hear(), nil
+	})
+	p.say(string(v.Bytes()))
 	return err
 }
 

@@ -176,7 +176,12 @@ func lasts(d time.Duration) cache.LockConfig { return cache.LockConfig{Timeout: 
 // postgres is a connection that knows nothing of any store.
 func postgres(t *testing.T) *pgx.Conn {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), postgresServer(t).URL(""))
+	return connect(t, postgresServer(t).URL(""))
+}
+
+func connect(t *testing.T, dsn string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,6 +203,17 @@ func execute(t *testing.T, conn *pgx.Conn, sql string, args ...any) {
 	if _, err := conn.Exec(t.Context(), sql, args...); err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
+}
+
+// atEnd has the database clean when the test ends.
+func atEnd(t *testing.T, conn *pgx.Conn, sql ...string) {
+	t.Cleanup(func() {
+		for _, s := range sql {
+			if _, err := conn.Exec(context.Background(), s); err != nil {
+				t.Errorf("%s: %v", s, err)
+			}
+		}
+	})
 }
 
 // rows counts the lock rows of a physical key.
