@@ -30,6 +30,10 @@ func (b Bytes) String() string {
 	return strconv.FormatInt(int64(b), 10) + "B"
 }
 
+// ParseBytes reads a number of bytes as a configuration has it: a whole number,
+// or text with or without a unit.
+func ParseBytes(v any) (Bytes, error) { return parseBytes(v) }
+
 func parseBytes(v any) (Bytes, error) {
 	text := strings.TrimSpace(scalar(v))
 	factor := 1.0

@@ -1,4 +1,4 @@
-// Package config reads what a user wrote, a YAML file and the environment, into
+// Package config reads what a user wrote, YAML files and the environment, into
 // values that are valid and remember where they came from. It reports
 // everything that is wrong at once, by file, line and key, and never quotes a
 // value: any of them may be a secret.
@@ -15,12 +15,12 @@ import (
 
 // A Config is a valid configuration. It is read-only and may be shared.
 type Config struct {
-	Path    string // of the file, as it was named; "" for FromMap
+	Path    string // of the first file, as it was named; "" for FromMap
 	Default string // a name in Stores
 	Prefix  string // the global one, already part of each store's
 	Drivers map[string]Driver
 	Stores  map[string]Store
-	Order   []string // the names of Stores as they stand in the file
+	Order   []string // the names of Stores as they stand in the files
 
 	origins origins
 	folders folders
@@ -57,6 +57,13 @@ type Store struct {
 	Lock    Lock
 	Options map[string]any // as given; CheckStore makes them what a driver takes
 	Pos     Position
+
+	Compress *Compress // nil: none
+	Encrypt  *Encrypt  // nil: none
+
+	DefaultTTL  time.Duration // 0: none
+	TTLJitter   float64       // the most that a TTL is shortened by, as a share of it
+	MissOnError bool          // a read that the store can't answer is a miss
 }
 
 // A Lock is a store's lock block. What is nil or "" was not given. Lease and
@@ -76,6 +83,8 @@ const (
 
 // Options are what the rest of the product tells this package.
 type Options struct {
+	// Over are further files, each laid over those before it.
+	Over []string
 	// Environ is the environment as NAME=value. nil: the process's own.
 	// FromMap reads none.
 	Environ []string
@@ -84,6 +93,9 @@ type Options struct {
 	Schemas func(driver string) (sdk.Schema, bool)
 	// Codecs are the names that codec may take. nil: json and raw.
 	Codecs []string
+	// Compressions and Ciphers are those that are linked.
+	Compressions []string
+	Ciphers      []string
 	// Strategies are the names that lock.strategy may take. nil: all four.
 	Strategies []string
 	// Platform is what sha256 must have a digest for. "": this one, as
@@ -91,18 +103,19 @@ type Options struct {
 	Platform string
 }
 
-// Load reads the file at path and the environment, the later of file,
-// well-known variables and CACHEWRIGHT_ variables winning. An empty path is
-// looked up as Find does. Every problem is in the one *Error that it returns,
-// which matches ErrInvalidConfig.
+// Load reads the file at path, the files of opts.Over and the environment, the
+// later of files, well-known variables and CACHEWRIGHT_ variables winning key by
+// key: mappings merge, anything else replaces. An empty path is looked up as
+// Find does. Every problem is in the one *Error that it returns, which matches
+// ErrInvalidConfig.
 func Load(ctx context.Context, path string, opts Options) (*Config, error) {
 	l := newLoader(opts)
-	path, named := l.env.find(path)
-	file, ok := l.readFile(ctx, path, named)
+	paths, named := l.env.find(path)
+	files, ok := l.readFiles(ctx, append(paths, opts.Over...), named)
 	if !ok {
 		return nil, l.err()
 	}
-	merged, err := l.overlayEnvironment(ctx, file)
+	merged, err := l.overlayEnvironment(ctx, files)
 	if err != nil {
 		return nil, err
 	}

@@ -171,7 +171,7 @@ func TestADriverThatIsNotLinkedIsNoError(t *testing.T) {
 	}
 	_, err = c.CheckStore("b", standIns["redis"])
 	want := path + ":4: stores.b.whatever: is not a key of this store's driver; there are " +
-		"driver, prefix, codec, timeout, lock, addr, url, db, username, password, pause, labels, tls.cert, tls.verify"
+		"driver, prefix, codec, compress, encrypt, timeout, default_ttl, ttl_jitter, on_error, lock, addr, url, db, username, password, pause, labels, tls.cert, tls.verify"
 	if err == nil || err.Error() != want {
 		t.Errorf("CheckStore = %v\nwant %s", err, want)
 	}

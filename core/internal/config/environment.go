@@ -2,6 +2,7 @@ package config
 
 import (
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -30,24 +31,24 @@ func newEnvironment(environ []string) environment {
 	return env
 }
 
-// Find is the file that an empty path means: the one that $CACHEWRIGHT_CONFIG
-// names, else config.yaml in the working directory. Another path is returned as
-// it is. A nil environ is the process's own.
-func Find(path string, environ []string) string {
+// Find are the files that an empty path means: those that $CACHEWRIGHT_CONFIG
+// lists, separated as in $PATH, else config.yaml in the working directory.
+// Another path is returned as it is. A nil environ is the process's own.
+func Find(path string, environ []string) []string {
 	found, _ := newEnvironment(processEnviron(environ)).find(path)
 	return found
 }
 
-// find also tells what named the file, the zero Position for an argument or
+// find also tells what named the files, the zero Position for an argument or
 // nothing.
-func (env environment) find(path string) (string, Position) {
+func (env environment) find(path string) ([]string, Position) {
 	if path != "" {
-		return path, Position{}
+		return []string{path}, Position{}
 	}
 	if named := env[ownConfig]; named != "" {
-		return named, Position{Variable: ownConfig}
+		return filepath.SplitList(named), Position{Variable: ownConfig}
 	}
-	return defaultFile, Position{}
+	return []string{defaultFile}, Position{}
 }
 
 // variables are the layer of CACHEWRIGHT_ variables over a file. They set keys

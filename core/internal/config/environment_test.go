@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -176,14 +177,16 @@ func TestFind(t *testing.T) {
 	for _, test := range []struct {
 		path    string
 		environ []string
-		want    string
+		want    []string
 	}{
-		{"x.yaml", []string{"CACHEWRIGHT_CONFIG=y.yaml"}, "x.yaml"},
-		{"", []string{"CACHEWRIGHT_CONFIG=y.yaml"}, "y.yaml"},
-		{"", []string{"CACHEWRIGHT_CONFIG="}, "config.yaml"},
-		{"", []string{}, "config.yaml"},
+		{"x.yaml", []string{"CACHEWRIGHT_CONFIG=y.yaml"}, []string{"x.yaml"}},
+		{"x.yaml:y.yaml", []string{}, []string{"x.yaml:y.yaml"}},
+		{"", []string{"CACHEWRIGHT_CONFIG=y.yaml"}, []string{"y.yaml"}},
+		{"", []string{"CACHEWRIGHT_CONFIG=y.yaml:z.yaml"}, []string{"y.yaml", "z.yaml"}},
+		{"", []string{"CACHEWRIGHT_CONFIG="}, []string{"config.yaml"}},
+		{"", []string{}, []string{"config.yaml"}},
 	} {
-		if got := Find(test.path, test.environ); got != test.want {
+		if got := Find(test.path, test.environ); !slices.Equal(got, test.want) {
 			t.Errorf("Find(%q, %q) = %q; want %q", test.path, test.environ, got, test.want)
 		}
 	}

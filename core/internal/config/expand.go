@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -43,7 +42,7 @@ func (l *loader) expand(ctx context.Context, from origins, key string, v any) an
 		if strings.Contains(v, "${file:") {
 			l.fromFiles[key] = true
 		}
-		text, err := l.expandText(ctx, v)
+		text, err := l.expandText(ctx, v, position)
 		if err != nil {
 			l.add(Problem{Position: position, Key: printable(key), Reason: err.Error(), cause: err})
 			return nil
@@ -53,7 +52,7 @@ func (l *loader) expand(ctx context.Context, from origins, key string, v any) an
 	return v
 }
 
-func (l *loader) expandText(ctx context.Context, text string) (string, error) {
+func (l *loader) expandText(ctx context.Context, text string, from Position) (string, error) {
 	var b strings.Builder
 	for {
 		before, after, found := strings.Cut(text, "$")
@@ -71,7 +70,7 @@ func (l *loader) expandText(ctx context.Context, text string) (string, error) {
 		if !opened || !closed {
 			return "", errors.New("holds a $ that starts no reference; write ${NAME} for a variable, $$ for a dollar")
 		}
-		value, err := l.reference(ctx, body)
+		value, err := l.reference(ctx, body, from)
 		if err != nil {
 			return "", err
 		}
@@ -81,9 +80,9 @@ func (l *loader) expandText(ctx context.Context, text string) (string, error) {
 }
 
 // reference gives what stands for ${body}.
-func (l *loader) reference(ctx context.Context, body string) (string, error) {
+func (l *loader) reference(ctx context.Context, body string, from Position) (string, error) {
 	if path, ok := strings.CutPrefix(body, "file:"); ok {
-		return l.textFile(ctx, path)
+		return l.textFile(ctx, path, from)
 	}
 	name, fallback, hasFallback := strings.Cut(body, ":-")
 	if !variableName.MatchString(name) {
@@ -108,15 +107,11 @@ func (l *loader) reference(ctx context.Context, body string) (string, error) {
 const maxText = 64 << 10
 
 // textFile reads a file without the line end that editors leave.
-func (l *loader) textFile(ctx context.Context, path string) (string, error) {
+func (l *loader) textFile(ctx context.Context, path string, from Position) (string, error) {
 	if path == "" || strings.Contains(path, "$") {
 		return "", errors.New("wants ${file:PATH} with a path and no reference inside")
 	}
-	full := path
-	if !filepath.IsAbs(path) {
-		full = filepath.Join(l.folders.file, path)
-	}
-	data, err := readRegular(ctx, full, maxText)
+	data, err := readRegular(ctx, l.folders.absolute(path, from), maxText)
 	if err != nil {
 		return "", fmt.Errorf("wants the file %s: %w", path, err)
 	}

@@ -36,6 +36,9 @@ func TestProblemsAreReportedAllAtOnce(t *testing.T) {
 				Environ:  environFile(t, strings.Replace(file, ".yaml", ".env", 1)),
 				Schemas:  linked(),
 				Platform: "linux/amd64",
+
+				Compressions: []string{"zstd"},
+				Ciphers:      []string{"xchacha20-poly1305"},
 			})
 			if !errors.Is(err, wire.ErrInvalidConfig) {
 				t.Fatalf("Load = %v; want an error that matches ErrInvalidConfig", err)

@@ -23,23 +23,32 @@ func merge(layers ...layer) (layer, error) {
 		if err := k.Load(confmap.Provider(l.values, ""), nil); err != nil {
 			return layer{}, err
 		}
-		merged.replace(l.origins)
+		merged.replace(l)
 	}
 	return layer{k.Raw(), merged}, nil
 }
 
-// replace takes over the origins of a layer above. What stood below one of its
-// keys went with the value that it replaced.
-func (o origins) replace(above origins) {
+// replace takes over the origins of a layer above. What stood below a value
+// that it replaced went with that value; a mapping over a mapping replaces none.
+func (o origins) replace(above layer) {
 	maps.DeleteFunc(o, func(key string, _ Position) bool {
 		for i, c := range key {
-			if _, gone := above[key[:i]]; i > 0 && gone && (c == '.' || c == '[') {
+			if i > 0 && (c == '[' || c == '.') && above.replaces(key[:i], c) {
 				return true
 			}
 		}
 		return false
 	})
-	maps.Copy(o, above)
+	maps.Copy(o, above.origins)
+}
+
+// replaces tells whether the layer puts something in the place of what has
+// further levels at key, keys behind a dot or items behind a bracket.
+func (l layer) replaces(key string, further rune) bool {
+	if _, given := l.origins[key]; !given {
+		return false
+	}
+	return further == '[' || l.mapping(strings.Split(key, ".")...) == nil
 }
 
 // set puts a value at a path, making the mappings on the way.

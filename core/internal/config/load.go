@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 )
 
 // A loader carries one Load from the sources to the Config.
@@ -16,9 +17,9 @@ type loader struct {
 	report
 	opts    Options
 	env     environment
-	path    string
+	path    string // of the first file
 	folders folders
-	order   []string // stores as the file has them
+	order   []string // stores as the files have them
 
 	fromFiles map[string]bool // keys whose values came out of other files
 }
@@ -43,14 +44,37 @@ func processEnviron(environ []string) []string {
 	return environ
 }
 
-// readFile is false when there is nothing to go on with. Named says what named
-// the file, if it wasn't the caller.
+// readFiles reads all files and lays the later over the earlier. It is false
+// when there is nothing to go on with. Named says what named the files, if it
+// wasn't the caller.
+func (l *loader) readFiles(ctx context.Context, paths []string, named Position) (layer, bool) {
+	l.path, l.files = paths[0], paths
+	l.folders.files = make(map[string]string, len(paths))
+	files := make([]layer, 0, len(paths))
+	for _, path := range paths {
+		if file, ok := l.readFile(ctx, path, named); ok {
+			files = append(files, file)
+		}
+	}
+	if len(files) < len(paths) {
+		return layer{}, false
+	}
+	merged, err := merge(files...)
+	if err != nil {
+		l.at(Position{File: paths[0]}, "", "can't be merged with the other files: %v", err)
+	}
+	return merged, err == nil
+}
+
 func (l *loader) readFile(ctx context.Context, path string, named Position) (layer, bool) {
-	l.path = path
+	if path == "" {
+		l.at(named, "", "holds an empty path")
+		return layer{}, false
+	}
 	data, err := l.readConfig(ctx, path)
 	if err == nil {
 		doc, ok := parse(path, data, &l.report)
-		l.order = doc.stores
+		l.addOrder(doc.stores)
 		return doc.layer, ok
 	}
 	p := Problem{Position: Position{File: path}, Reason: err.Error(), cause: err}
@@ -64,17 +88,25 @@ func (l *loader) readFile(ctx context.Context, path string, named Position) (lay
 	return layer{}, false
 }
 
+func (l *loader) addOrder(stores []string) {
+	for _, name := range stores {
+		if !slices.Contains(l.order, name) {
+			l.order = append(l.order, name)
+		}
+	}
+}
+
 func (l *loader) readConfig(ctx context.Context, path string) ([]byte, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
-	l.folders.file = filepath.Dir(absolute)
+	l.folders.add(path, filepath.Dir(absolute))
 	return readRegular(ctx, path, maxFile)
 }
 
-// overlayEnvironment puts the variables over the file and expands what is left
-// of the file.
+// overlayEnvironment puts the variables over the files and expands what is left
+// of the files.
 func (l *loader) overlayEnvironment(ctx context.Context, file layer) (layer, error) {
 	own := l.env.variables(file, &l.report)
 	merged, err := merge(file, l.wellKnown(ctx, file, own), own)

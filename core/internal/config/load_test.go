@@ -115,7 +115,7 @@ stores.a.shards: has the Go type chan int, which stands for nothing in YAML
 stores.a.timeout: is a number without a unit; write 60s for seconds
 stores.b.idle: wants a duration with a unit, such as 60s
 stores.b.idle[0]: has the Go type func(), which stands for nothing in YAML
-stores.b.tls.more: is not a key of this store's driver; there are driver, prefix, codec, timeout, lock, max_bytes, shards, idle, dedicated, weight, tls.cert, maxItems
+stores.b.tls.more: is not a key of this store's driver; there are driver, prefix, codec, compress, encrypt, timeout, default_ttl, ttl_jitter, on_error, lock, max_bytes, shards, idle, dedicated, weight, tls.cert, maxItems
 stores.b.tls.more.more.more.more.more.more.more.more.more.more.more.more.more.more: is nested too deeply; 16 levels are allowed`
 	if err == nil || err.Error() != want {
 		t.Errorf("FromMap:\n%v\nwant:\n%s", err, want)

@@ -118,11 +118,12 @@ func unknownOption(p sdk.Problem, schema sdk.Schema) string {
 func (c *Config) resolve(path string, options map[string]any, o sdk.Option) {
 	v, given := lookup(options, o.Name)
 	if o.Kind == sdk.KindPath {
+		from := c.Origin(join(path, o.Name))
 		if !given {
-			v = o.Default
+			v, from = o.Default, Position{}
 		}
 		if text, ok := v.(string); ok && text != "" {
-			store(options, o.Name, c.folders.absolute(text, c.Origin(join(path, o.Name))))
+			store(options, o.Name, c.folders.absolute(text, from))
 		}
 		return
 	}

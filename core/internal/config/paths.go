@@ -8,8 +8,9 @@ import (
 // folders are where relative paths start, both absolute and fixed when the
 // configuration is read.
 type folders struct {
-	file    string // for what the file says
-	working string // for what a variable or a program says
+	file    string            // of the first file: for what nobody says
+	files   map[string]string // by name: for what the file says
+	working string            // for what a variable or a program says
 }
 
 func newFolders() folders {
@@ -17,16 +18,32 @@ func newFolders() folders {
 	if err != nil { // it is gone; what needs it will say so
 		working = ""
 	}
-	return folders{working, working}
+	return folders{file: working, working: working}
+}
+
+// add takes a file's folder; the first one's is for defaults too.
+func (f *folders) add(file, folder string) {
+	if len(f.files) == 0 {
+		f.file = folder
+	}
+	f.files[file] = folder
+}
+
+// of is where a relative path starts that came from a position.
+func (f folders) of(from Position) string {
+	if from.Variable != "" {
+		return f.working
+	}
+	if folder, ok := f.files[from.File]; ok {
+		return folder
+	}
+	return f.file
 }
 
 // absolute makes a path absolute that came from a position.
 func (f folders) absolute(path string, from Position) string {
-	switch {
-	case filepath.IsAbs(path):
+	if filepath.IsAbs(path) {
 		return path
-	case from.Variable != "":
-		return filepath.Join(f.working, path)
 	}
-	return filepath.Join(f.file, path)
+	return filepath.Join(f.of(from), path)
 }

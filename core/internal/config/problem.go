@@ -44,7 +44,7 @@ func (p Problem) String() string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ": ")
 }
 
-// An Error is everything that is wrong, sorted by position: first the file,
+// An Error is everything that is wrong, sorted by position: first the files,
 // then the environment. It matches ErrInvalidConfig and the causes of problems
 // that have one, such as fs.ErrNotExist.
 type Error struct {
@@ -112,6 +112,7 @@ func (o origins) below(prefix string) (Position, bool) {
 // a first problem is not worth a second.
 type report struct {
 	origins  origins
+	files    []string // in the order in which they are laid over each other
 	problems []Problem
 	seen     map[Problem]bool
 }
@@ -137,6 +138,11 @@ func (r *report) add(p Problem) {
 	r.problems = append(r.problems, p)
 }
 
+// reportedBelow tells whether a problem of a key below this one is known.
+func (r *report) reportedBelow(key string) bool {
+	return slices.ContainsFunc(r.problems, func(p Problem) bool { return strings.HasPrefix(p.Key, key+".") })
+}
+
 // maxProblems is how many an error lists.
 const maxProblems = 100
 
@@ -156,6 +162,7 @@ func (r *report) sort() {
 	slices.SortStableFunc(r.problems, func(a, b Problem) int {
 		return cmp.Or(
 			cmp.Compare(a.Variable, b.Variable), // a file's are ""
+			cmp.Compare(slices.Index(r.files, a.File), slices.Index(r.files, b.File)),
 			cmp.Compare(a.File, b.File),
 			cmp.Compare(a.Line, b.Line),
 			cmp.Compare(a.Key, b.Key),

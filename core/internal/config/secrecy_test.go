@@ -22,6 +22,8 @@ var (
 	slots = []string{
 		"default: %s", "prefix: %s", "drivers:\n  acme: {run: command, command: [x]}\n  redis:\n    run: %s", "    start_timeout: %s",
 		"    command: %s", "    sha256: %s", "    env: %s", "stores:\n  redis:\n    driver: %s", "    prefix: %s", "    codec: %s", "    timeout: %s",
+		"    encrypt:\n      key: %s", "      algorithm: %s", "      keys:\n        main: %s", "        spare: %s", "    compress:\n      algorithm: %s",
+		"      above: %s", "      max_size: %s", "    default_ttl: %s", "    ttl_jitter: %s", "    on_error: %s",
 		"    lock: %s", "    addr: %s", "    url: %s", "    db: %s", "    password: %s", "    pause: %s", "    labels: %s", "    tls: %s",
 		"  memory:\n    driver: memory\n    max_bytes: %s", "    idle: %s", "    dedicated: %s", "    weight: %s", "    shards: %s", "    unheard_of: %s",
 		"    lock:\n      strategy: %s", "      lease: %s", "      wait: %s", "      timeout: %s", "  memcached:\n    driver: memcached\n    servers: %s",

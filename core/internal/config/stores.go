@@ -7,7 +7,9 @@ import (
 )
 
 // storeKeys are those that every store takes; the others are its driver's.
-var storeKeys = []string{"driver", "prefix", "codec", "timeout", "lock"}
+var storeKeys = []string{
+	"driver", "prefix", "codec", "compress", "encrypt", "timeout", "default_ttl", "ttl_jitter", "on_error", "lock",
+}
 
 // maxLease is the longest that a lock may be asked for.
 const maxLease = 24 * time.Hour
@@ -41,11 +43,15 @@ func (l *loader) store(s section, name string, c *Config) Store {
 		Name:    name,
 		Driver:  s.required("driver"),
 		Prefix:  c.Prefix,
-		Codec:   s.choice("codec", DefaultCodec, l.opts.Codecs),
+		Codec:   s.linked("codec", DefaultCodec, l.opts.Codecs),
 		Timeout: DefaultTimeout,
 		Options: maps.Clone(s.values),
 		Pos:     l.origins.of(s.path),
+
+		Compress: l.compress(s),
+		Encrypt:  l.encrypt(s),
 	}
+	s.policy(&store)
 	if prefix, ok := s.prefix(); ok {
 		store.Prefix = prefix
 	}
