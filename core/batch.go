@@ -25,13 +25,17 @@ func (r *CacheRepository) GetMany(ctx context.Context, keys []string) (map[strin
 	var failed []sdk.KeyError
 	var o Outcome
 	for i, l := range found {
-		if l.Err != nil {
-			failed = append(failed, sdk.KeyError{Key: b.physical[i], Err: l.Err})
+		data, ok, failure := l.Value, l.OK, l.Err
+		if failure == nil {
+			data, ok, failure = current(data, ok)
+		}
+		if failure != nil {
+			failed = append(failed, sdk.KeyError{Key: b.physical[i], Err: failure})
 			continue
 		}
-		values[b.keys[i]] = r.value(b.keys[i], l.Value, l.OK)
-		o.Hits += count(l.OK)
-		o.Bytes += len(l.Value)
+		values[b.keys[i]] = r.value(b.keys[i], data, ok)
+		o.Hits += count(ok)
+		o.Bytes += len(data)
 	}
 	if err == nil && len(failed) > 0 {
 		err = &sdk.BatchError{Failed: failed}
@@ -73,7 +77,7 @@ func (r *CacheRepository) SetMany(ctx context.Context, values map[string]any, tt
 		if err != nil {
 			return err
 		}
-		entries[i].Value = data
+		entries[i].Value = escaped(data)
 		size += len(data)
 	}
 	b, err := r.beginBatch(ctx, OpSetMany, keys)

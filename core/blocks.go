@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// blocks counts the participants that are inside a lock or on their way in, so
-// that Close can wait for them.
+// blocks counts the participants that are inside a lock or on their way in, and
+// the detached resolvers, so that Close can wait for them.
 type blocks struct {
 	mu      sync.Mutex
 	running int
@@ -59,6 +59,6 @@ func (b *blocks) drain(ctx context.Context) error {
 	case <-b.idle:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("blocks under a lock are still running: %w", ctx.Err())
+		return fmt.Errorf("blocks under a lock, or resolvers of Remember, are still running: %w", ctx.Err())
 	}
 }

@@ -35,9 +35,10 @@ type CacheOperations interface {
 	// under the caller's context, and stores what it returns. It never locks:
 	// two misses at once run two resolvers. A stored null is a hit. If resolve
 	// fails, nothing is stored; if storing fails, the value comes with the error.
-	Remember(ctx context.Context, key string, ttl time.Duration, resolve func(context.Context) (any, error)) (Value, error)
+	// Options change all that, each as far as it says.
+	Remember(ctx context.Context, key string, ttl time.Duration, resolve func(context.Context) (any, error), opts ...RememberOption) (Value, error)
 	// RememberForever is Remember with Forever.
-	RememberForever(ctx context.Context, key string, resolve func(context.Context) (any, error)) (Value, error)
+	RememberForever(ctx context.Context, key string, resolve func(context.Context) (any, error), opts ...RememberOption) (Value, error)
 	// Pull reads key and removes it, atomically: of several callers one gets it.
 	Pull(ctx context.Context, key string) (Value, error)
 	// Add stores value only where nothing is, atomically, and reports whether it did.

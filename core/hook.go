@@ -29,10 +29,15 @@ const (
 	// OpRecompute is Remember finding an entry that it can't use: its error
 	// says why. The entry is computed anew and overwritten.
 	OpRecompute Op = "recompute"
+	// OpLoad is one detached resolver of Remember, from its start to its end,
+	// with what it read and stored.
+	OpLoad Op = "load"
+	// OpStale is Remember serving a value past its TTL: its error says why.
+	OpStale Op = "stale"
 )
 
-// A Call is one operation on a store. Remember is a get and a set; Clear and
-// Keys are a call per page.
+// A Call is one operation on a store. Remember is a get and a set, and what its
+// options add; Clear and Keys are a call per page.
 type Call struct {
 	Op     Op
 	Store  string

@@ -138,6 +138,7 @@ func (m *CacheManager) repository(c config.Store) *CacheRepository {
 		s.prefix = c.Prefix + ":"
 	}
 	s.open = func(ctx context.Context) (host.Store, error) { return m.openStore(ctx, c) }
+	s.loads.manager = m
 	return &CacheRepository{s, codec}
 }
 
@@ -219,9 +220,10 @@ func (m *CacheManager) Warm(ctx context.Context) error {
 }
 
 // Close stops the manager: new calls fail with ErrClosed, waits for locks end
-// with it, running calls and blocks under locks come to their end, then stores
-// close and drivers stop. What isn't over when ctx ends is cut off, and ctx's
-// error is returned. A second Close does nothing.
+// with it, detached resolvers of Remember get their context cancelled, running
+// calls, blocks under locks and resolvers come to their end, then stores close
+// and drivers stop. What isn't over when ctx ends is cut off, and ctx's error is
+// returned. A second Close does nothing.
 func (m *CacheManager) Close(ctx context.Context) error {
 	m.mu.Lock()
 	first := m.closed.CompareAndSwap(false, true)

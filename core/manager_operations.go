@@ -39,17 +39,17 @@ func (m *CacheManager) SetMany(ctx context.Context, values map[string]any, ttl t
 }
 
 // Remember is ICacheManager's.
-func (m *CacheManager) Remember(ctx context.Context, key string, ttl time.Duration, resolve func(context.Context) (any, error)) (Value, error) {
-	return m.fallback.Remember(ctx, key, ttl, resolve)
+func (m *CacheManager) Remember(ctx context.Context, key string, ttl time.Duration, resolve func(context.Context) (any, error), opts ...RememberOption) (Value, error) {
+	return m.fallback.Remember(ctx, key, ttl, resolve, opts...)
 }
 
 // RememberForever is ICacheManager's.
-func (m *CacheManager) RememberForever(ctx context.Context, key string, resolve func(context.Context) (any, error)) (Value, error) {
-	return m.fallback.RememberForever(ctx, key, resolve)
+func (m *CacheManager) RememberForever(ctx context.Context, key string, resolve func(context.Context) (any, error), opts ...RememberOption) (Value, error) {
+	return m.fallback.RememberForever(ctx, key, resolve, opts...)
 }
 
-func (m *CacheManager) remember(ctx context.Context, key string, ttl time.Duration, accept func(Value) error, resolve func(context.Context) (any, error)) (Value, error) {
-	return m.fallback.remember(ctx, key, ttl, accept, resolve)
+func (m *CacheManager) remember(ctx context.Context, key string, ttl time.Duration, accept func(Value) error, resolve func(context.Context) (any, error), opts []RememberOption) (Value, error) {
+	return m.fallback.remember(ctx, key, ttl, accept, resolve, opts)
 }
 
 // Pull is ICacheManager's.

@@ -7,18 +7,21 @@ import (
 )
 
 // Remember is ICacheRepository's.
-func (r *CacheRepository) Remember(ctx context.Context, key string, ttl time.Duration, resolve func(context.Context) (any, error)) (Value, error) {
-	return r.remember(ctx, key, ttl, func(Value) error { return nil }, resolve)
+func (r *CacheRepository) Remember(ctx context.Context, key string, ttl time.Duration, resolve func(context.Context) (any, error), opts ...RememberOption) (Value, error) {
+	return r.remember(ctx, key, ttl, func(Value) error { return nil }, resolve, opts)
 }
 
 // RememberForever is ICacheRepository's.
-func (r *CacheRepository) RememberForever(ctx context.Context, key string, resolve func(context.Context) (any, error)) (Value, error) {
-	return r.Remember(ctx, key, Forever, resolve)
+func (r *CacheRepository) RememberForever(ctx context.Context, key string, resolve func(context.Context) (any, error), opts ...RememberOption) (Value, error) {
+	return r.Remember(ctx, key, Forever, resolve, opts...)
 }
 
 // remember computes anew what can't be read or what accept refuses, so that a
 // corrupt entry or one of another type is no outage; hooks count it.
-func (r *CacheRepository) remember(ctx context.Context, key string, ttl time.Duration, accept func(Value) error, resolve func(context.Context) (any, error)) (Value, error) {
+func (r *CacheRepository) remember(ctx context.Context, key string, ttl time.Duration, accept func(Value) error, resolve func(context.Context) (any, error), opts []RememberOption) (Value, error) {
+	if len(opts) > 0 {
+		return r.rememberWith(ctx, key, ttl, accept, resolve, opts)
+	}
 	if err := checkTTL(ttl); err != nil {
 		return Value{}, r.fail(OpSet, key, err)
 	}
@@ -30,7 +33,7 @@ func (r *CacheRepository) remember(ctx context.Context, key string, ttl time.Dur
 	case err == nil && v.Found():
 		return v, nil
 	case unusable(err):
-		r.noteRecompute(ctx, key, err)
+		r.note(ctx, OpRecompute, key, err)
 	case err != nil:
 		return Value{}, err
 	}
@@ -46,7 +49,7 @@ func (r *CacheRepository) compute(ctx context.Context, key string, ttl time.Dura
 	if err != nil {
 		return Value{}, err
 	}
-	return r.value(key, data, true), r.set(ctx, key, data, ttl)
+	return r.value(key, data, true), r.set(ctx, key, escaped(data), ttl)
 }
 
 // unusable tells an entry that has to be computed anew from a failure.
@@ -54,9 +57,10 @@ func unusable(err error) bool {
 	return errors.Is(err, ErrCorrupt) || errors.Is(err, ErrWrongType) || errors.Is(err, ErrNull)
 }
 
-func (r *CacheRepository) noteRecompute(ctx context.Context, key string, reason error) {
+// note tells hooks of something that happened beside a call.
+func (r *CacheRepository) note(ctx context.Context, op Op, key string, reason error) {
 	s := r.store
-	c := Call{Op: OpRecompute, Store: s.name, Driver: s.driver, Key: key, Keys: 1}
+	c := Call{Op: op, Store: s.name, Driver: s.driver, Key: key, Keys: 1}
 	ctx, started, err := startHooks(ctx, s.manager.hooks, c)
 	if err == nil {
 		_ = endHooks(ctx, s.manager.hooks[:started], c, Outcome{Err: reason})

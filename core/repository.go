@@ -50,6 +50,9 @@ func (r *CacheRepository) Pull(ctx context.Context, key string) (Value, error) {
 
 // read ends a call that read one value.
 func (r *CacheRepository) read(c *call, data []byte, ok bool, err error) (Value, error) {
+	if err == nil {
+		data, ok, err = current(data, ok)
+	}
 	o := Outcome{Err: err}
 	if err == nil && ok {
 		o.Hits, o.Bytes = 1, len(data)
@@ -92,7 +95,7 @@ func (r *CacheRepository) Set(ctx context.Context, key string, value any, ttl ti
 	if err != nil {
 		return err
 	}
-	return r.set(ctx, key, data, ttl)
+	return r.set(ctx, key, escaped(data), ttl)
 }
 
 func (r *CacheRepository) set(ctx context.Context, key string, data []byte, ttl time.Duration) error {
@@ -110,6 +113,7 @@ func (r *CacheRepository) Add(ctx context.Context, key string, value any, ttl ti
 	if err != nil {
 		return false, err
 	}
+	data = escaped(data)
 	w, err := r.beginWrite(ctx, OpAdd, key, data, ttl)
 	if err != nil {
 		return false, err
@@ -124,6 +128,7 @@ func (r *CacheRepository) Replace(ctx context.Context, key string, value any, tt
 	if err != nil {
 		return false, err
 	}
+	data = escaped(data)
 	w, err := r.beginWrite(ctx, OpReplace, key, data, ttl)
 	if err != nil {
 		return false, err

@@ -31,6 +31,7 @@ type store struct {
 
 	opened  atomic.Pointer[openedStore]
 	opening flight[*openedStore]
+	loads   loads
 }
 
 // An openedStore carries what was announced when the store opened.

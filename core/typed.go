@@ -68,8 +68,12 @@ func (t Typed[T]) SetMany(ctx context.Context, values map[string]T, ttl time.Dur
 
 // Remember reads key and, on a miss, stores what resolve returns. An entry of
 // another type is computed anew and overwritten, so that a deploy which changes
-// T is no outage.
-func (t Typed[T]) Remember(ctx context.Context, key string, ttl time.Duration, resolve func(context.Context) (T, error)) (T, error) {
+// T is no outage. With options the value is what was stored, decoded: it may be
+// another caller's.
+func (t Typed[T]) Remember(ctx context.Context, key string, ttl time.Duration, resolve func(context.Context) (T, error), opts ...RememberOption) (T, error) {
+	if len(opts) > 0 {
+		return t.rememberWith(ctx, key, ttl, resolve, opts)
+	}
 	var value, none T
 	accept := func(v Value) error {
 		value = none
@@ -89,18 +93,18 @@ func (t Typed[T]) Remember(ctx context.Context, key string, ttl time.Duration, r
 }
 
 // RememberForever is Remember with Forever.
-func (t Typed[T]) RememberForever(ctx context.Context, key string, resolve func(context.Context) (T, error)) (T, error) {
-	return t.Remember(ctx, key, Forever, resolve)
+func (t Typed[T]) RememberForever(ctx context.Context, key string, resolve func(context.Context) (T, error), opts ...RememberOption) (T, error) {
+	return t.Remember(ctx, key, Forever, resolve, opts...)
 }
 
 // A rememberer can refuse a hit; the concrete types do.
 type rememberer interface {
-	remember(ctx context.Context, key string, ttl time.Duration, accept func(Value) error, resolve func(context.Context) (any, error)) (Value, error)
+	remember(ctx context.Context, key string, ttl time.Duration, accept func(Value) error, resolve func(context.Context) (any, error), opts []RememberOption) (Value, error)
 }
 
 func (t Typed[T]) remember(ctx context.Context, key string, ttl time.Duration, accept func(Value) error, resolve func(context.Context) (any, error)) error {
 	if r, ok := t.repository.(rememberer); ok {
-		_, err := r.remember(ctx, key, ttl, accept, resolve)
+		_, err := r.remember(ctx, key, ttl, accept, resolve, nil)
 		return err
 	}
 	v, err := t.repository.Remember(ctx, key, ttl, resolve)

@@ -14,6 +14,7 @@ type Value struct {
 	codec Codec
 	key   string
 	found bool
+	stale bool
 }
 
 // ValueOf makes a found Value that holds v in JSON, as a read from a store
@@ -28,6 +29,9 @@ func ValueOf(v any) (Value, error) {
 
 // Found reports a hit, of a null too.
 func (v Value) Found() bool { return v.found }
+
+// Stale reports that Remember served the value past its TTL: see StaleFor.
+func (v Value) Stale() bool { return v.stale }
 
 // IsNull reports whether the entry is there and null.
 func (v Value) IsNull() bool { return v.found && v.codec.IsNull(v.data) }

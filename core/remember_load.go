@@ -1,0 +1,273 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// A load is one Remember with options: its caller's, and where it is the first
+// to miss, what all wait for.
+type load struct {
+	*CacheRepository
+	*policy
+	key     string
+	ttl     time.Duration
+	accept  func(Value) error // called concurrently
+	resolve func(context.Context) (any, error)
+	had     entry  // what the caller read
+	seen    uint64 // how many loads had ended before
+}
+
+// An entry is what Remember read.
+type entry struct {
+	Value
+	envelope
+	state entryState
+}
+
+type entryState int
+
+const (
+	stateMiss   entryState = iota
+	stateFresh             // a value within its TTL
+	stateStale             // a value past it, which StaleFor serves
+	stateAbsent            // that the resolver found nothing
+)
+
+func (r *CacheRepository) rememberWith(ctx context.Context, key string, ttl time.Duration, accept func(Value) error, resolve func(context.Context) (any, error), opts []RememberOption) (v Value, err error) {
+	p, err := policyOf(opts)
+	if err == nil {
+		err = checkTTL(ttl)
+	}
+	if err != nil {
+		return Value{}, r.fail(OpSet, key, err)
+	}
+	l := &load{CacheRepository: r, policy: p, key: key, ttl: ttl, accept: accept, resolve: resolve}
+	if p.detached {
+		l.seen = r.store.loads.endedCount()
+	}
+	if l.had, err = l.look(ctx); err != nil {
+		return Value{}, err
+	}
+	switch l.had.state {
+	case stateFresh:
+		return l.had.Value, l.refreshIfDue(ctx)
+	case stateAbsent:
+		return Value{}, r.fail(OpGet, key, ErrNotFound)
+	case stateStale:
+		if p.pause > 0 && r.store.loads.isPaused(l.id()) {
+			return l.stale(ctx, errPaused), nil
+		}
+	}
+	v, err = l.fetch(ctx)
+	if l.had.state == stateStale && failed(v, err) && ctx.Err() == nil {
+		return l.stale(ctx, err), nil
+	}
+	return v, err
+}
+
+var errPaused = errors.New("the resolver failed a short while ago")
+
+// failed tells a resolver that failed from one that answered, and from a value
+// that only could not be stored.
+func failed(v Value, err error) bool {
+	return err != nil && !v.Found() && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrClosed)
+}
+
+func (l *load) id() loadKey { return loadKey{l.key, l.codec.Name()} }
+
+// stale is the value past its TTL, served because of reason, which hooks get.
+func (l *load) stale(ctx context.Context, reason error) Value {
+	l.note(ctx, OpStale, l.key, reason)
+	v := l.had.Value
+	v.stale = true
+	return v
+}
+
+// look reads the entry. What can't be read, or is of another type, is a miss
+// that hooks count.
+func (l *load) look(ctx context.Context) (entry, error) {
+	e, err := l.readEntry(ctx)
+	if err == nil && e.Found() {
+		err = l.accept(e.Value)
+	}
+	switch {
+	case err == nil:
+		return e, nil
+	case unusable(err):
+		l.note(ctx, OpRecompute, l.key, err)
+		return entry{}, nil
+	}
+	return entry{}, err
+}
+
+func (l *load) readEntry(ctx context.Context) (entry, error) {
+	c, err := l.store.begin(ctx, OpGet, l.key, 1)
+	if err != nil {
+		return entry{}, err
+	}
+	data, ok, err := c.opened.Get(c.ctx, c.physical)
+	var e entry
+	if err == nil && ok {
+		e.envelope, err = unsealed(data)
+	}
+	if err == nil && ok {
+		e.state = l.judge(e.envelope)
+	}
+	o := Outcome{Err: err}
+	if e.state == stateFresh {
+		o.Hits, o.Bytes = 1, len(e.payload)
+	}
+	if err := c.end(o); err != nil {
+		return entry{}, err
+	}
+	e.Value = l.value(l.key, e.payload, e.state == stateFresh || e.state == stateStale)
+	return e, nil
+}
+
+func (l *load) judge(e envelope) entryState {
+	past := e.past(time.Now())
+	switch {
+	case e.kind == kindAbsent && !past && l.negative > 0:
+		return stateAbsent
+	case e.kind == kindAbsent:
+		return stateMiss
+	case !past:
+		return stateFresh
+	case l.policy.stale > 0:
+		return stateStale
+	}
+	return stateMiss
+}
+
+// refreshIfDue starts a load that nobody waits for. A manager that closes
+// starts none, and the hit is a hit.
+func (l *load) refreshIfDue(ctx context.Context) error {
+	if !l.due(l.had.envelope, time.Now()) || l.pause > 0 && l.store.loads.isPaused(l.id()) {
+		return nil
+	}
+	_, err := l.store.loads.join(ctx, l.id(), l.limit, l.seen, 0, l.detachedRun)
+	if errors.Is(err, ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// fetch lets the resolver run, here or detached.
+func (l *load) fetch(ctx context.Context) (Value, error) {
+	if !l.detached {
+		return l.run(ctx, false)
+	}
+	a, err := l.store.loads.join(ctx, l.id(), l.limit, l.seen, 1, l.detachedRun)
+	if err != nil {
+		return Value{}, l.fail(OpLoad, l.key, err)
+	}
+	v, err := l.store.loads.wait(ctx, a, l.patience())
+	if errors.Is(err, ErrResolverTimeout) || errors.Is(err, ErrClosed) && !v.Found() {
+		err = l.fail(OpLoad, l.key, err)
+	}
+	return v, err
+}
+
+// patience is how long this caller waits; 0 is as long as the load may take.
+func (l *load) patience() time.Duration {
+	if l.soft > 0 && l.had.state == stateStale {
+		return l.soft
+	}
+	return l.hard
+}
+
+// detachedRun is run as hooks see it.
+func (l *load) detachedRun(ctx context.Context, again bool) (v Value, err error) {
+	s := l.store
+	c := Call{Op: OpLoad, Store: s.name, Driver: s.driver, Key: l.key, Keys: 1}
+	hooked, started, err := startHooks(ctx, s.manager.hooks, c)
+	outcome := errNoResolve
+	defer func() {
+		_ = endHooks(hooked, s.manager.hooks[:started], c, Outcome{Bytes: len(v.data), Err: outcome})
+	}()
+	if err == nil {
+		v, err = l.run(hooked, again)
+	}
+	outcome = err
+	return v, err
+}
+
+// run resolves and stores, under the lock if there is one to be. again asks for
+// a look at what another load may have stored.
+func (l *load) run(ctx context.Context, again bool) (v Value, err error) {
+	if l.locked {
+		v, err = DoValue(ctx, l.Lock(l.key, l.lock...), func(ctx context.Context) (Value, error) { return l.attempt(ctx, true) })
+	} else {
+		v, err = l.attempt(ctx, again)
+	}
+	if l.pause > 0 && failed(v, err) {
+		l.store.loads.pause(l.id(), l.pause)
+	}
+	return v, err
+}
+
+func (l *load) attempt(ctx context.Context, again bool) (Value, error) {
+	if !again {
+		return l.compute(ctx)
+	}
+	bounded, cancel := l.bounded(ctx)
+	now, err := l.look(bounded)
+	cancel()
+	switch {
+	case err != nil:
+		return Value{}, err
+	case now.state == stateAbsent:
+		return Value{}, l.fail(OpGet, l.key, ErrNotFound)
+	case now.state == stateFresh && !(l.had.state == stateFresh && now.written.Equal(l.had.written)):
+		return now.Value, nil
+	}
+	return l.compute(ctx)
+}
+
+// bounded gives a call the store's timeout, since the deadline of a detached
+// load is none that a caller chose.
+func (l *load) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if !l.detached {
+		return ctx, noCancel
+	}
+	return context.WithTimeout(ctx, l.store.timeout)
+}
+
+func (l *load) compute(ctx context.Context) (Value, error) {
+	start := time.Now()
+	resolved, err := l.resolve(ctx)
+	if errors.Is(err, ErrNotFound) && l.negative > 0 {
+		return Value{}, errors.Join(err, l.keep(ctx, envelope{kind: kindAbsent}, l.negative, 0))
+	}
+	if err != nil {
+		return Value{}, err
+	}
+	payload, err := l.encode(OpSet, l.key, resolved)
+	if err != nil {
+		return Value{}, err
+	}
+	v := l.value(l.key, payload, true)
+	ttl, err := l.policy.ttl(l.ttl, resolved)
+	if err != nil {
+		return v, l.fail(OpSet, l.key, err)
+	}
+	if ttl <= 0 {
+		return v, nil
+	}
+	e := envelope{kind: kindValue, took: time.Since(start), payload: payload}
+	return v, l.keep(ctx, e, ttl, l.policy.stale)
+}
+
+// keep stores an entry for its TTL, and a value for more time after it.
+func (l *load) keep(ctx context.Context, e envelope, ttl, more time.Duration) error {
+	ctx, cancel := l.bounded(ctx)
+	defer cancel()
+	if e.kind == kindValue && !l.headed() {
+		return l.set(ctx, l.key, escaped(e.payload), ttl)
+	}
+	e.written = time.Now()
+	e.due = dueAt(e.written, ttl)
+	return l.set(ctx, l.key, e.sealed(), longer(ttl, more))
+}
