@@ -45,6 +45,8 @@ func (a *app) clear() *cobra.Command {
 						return err
 					}
 				}
+				bar := a.progress("clear", unknown, false)
+				defer bar.end()
 				return r.Clear(cmd.Context())
 			})
 		},

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
-	"time"
 
 	cache "github.com/cachewright/cachewright/core"
 	"github.com/spf13/cobra"
@@ -13,106 +13,139 @@ import (
 
 // A finding is one line of doctor.
 type finding struct {
-	Level   string `json:"level"`   // ok, warn or fail
-	Subject string `json:"subject"` // "configuration", "driver file", "store main"
-	Text    string `json:"text"`
+	Level   level    `json:"level"`
+	Subject string   `json:"subject"` // "configuration", "driver file", "store main"
+	Text    string   `json:"text"`
+	Keys    []string `json:"keys,omitempty"` // what the configuration says about a subject that fails, and where
 }
+
+type level string
+
+const (
+	levelOK   level = "ok"
+	levelWarn level = "warn" // works, and should be looked at
+	levelFail level = "fail"
+)
 
 func (a *app) doctor() *cobra.Command {
-	return &cobra.Command{
+	var write bool
+	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check configuration, drivers and stores; exit 2 or 3 if something is wrong",
-		Args:  cobra.NoArgs,
+		Short: "Look for everything that is wrong: configuration, drivers, stores",
+		Long: `Look for everything that is wrong: the configuration and who may change it, drivers, their versions and pins, and for
+each store whether it is reached, how fast, and what its driver reports, such as permissions of folders. -s STORE looks
+at one store and its driver. A line is ok, warn for what works and should be looked at, or fail. The exit code is 0
+without a fail, 2 if the configuration is at fault, and 3 if something else is.`,
+		Example: "  cachewright doctor\n  cachewright doctor -s redis --write",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.onAll(cmd.Context(), func(m *cache.CacheManager) error {
-				findings, failed := examine(cmd.Context(), m)
-				if err := a.printFindings(findings); err != nil {
+			var d diagnosis
+			err := a.onAll(cmd.Context(), func(m *cache.CacheManager) error {
+				if _, err := m.Store(a.store); err != nil {
 					return err
 				}
-				return verdict(failed)
+				d.examine(cmd.Context(), m, a.store, write)
+				return nil
 			})
+			if err != nil && !errors.Is(err, cache.ErrInvalidConfig) {
+				return err
+			}
+			d.failed(err, "configuration")
+			return errors.Join(a.printFindings(d.findings), d.verdict())
 		},
 	}
+	cmd.Flags().BoolVar(&write, "write", false, "also store, read and remove an entry in each store")
+	return cmd
 }
 
-// examine looks at every driver and every store; failed joins what is wrong.
-func examine(ctx context.Context, m *cache.CacheManager) (findings []finding, failed error) {
-	findings = []finding{{"ok", "configuration", fmt.Sprintf("%d stores", len(m.Stores()))}}
-	for _, row := range describeAll(ctx, m) {
-		findings = append(findings, aboutDriver(row))
-		if row.Described == nil {
-			failed = errors.Join(failed, errors.New(row.Error))
+// A diagnosis collects findings, and what failed for the exit code.
+type diagnosis struct {
+	findings []finding
+	errs     []error
+	settings []cache.Setting
+}
+
+func (d *diagnosis) add(l level, subject, text string) {
+	d.findings = append(d.findings, finding{Level: l, Subject: subject, Text: text})
+}
+
+// failed makes a finding of each line of an error; nil is none.
+func (d *diagnosis) failed(err error, subject string, keys ...string) {
+	if err == nil {
+		return
+	}
+	d.errs = append(d.errs, err)
+	lines := strings.Split(brief(err), "\n")
+	if !errors.Is(err, cache.ErrInvalidConfig) {
+		lines = []string{strings.Join(lines, "; ")}
+	}
+	for _, line := range lines {
+		d.add(levelFail, subject, line)
+	}
+	d.findings[len(d.findings)-1].Keys = keys
+}
+
+// verdict is the exit: what is wrong stands in the findings already.
+func (d *diagnosis) verdict() error {
+	failed := errors.Join(d.errs...)
+	switch {
+	case failed == nil:
+		return nil
+	case isUsage(failed):
+		return usagef("the configuration has to be changed; the lines that begin with fail say where")
+	}
+	return errors.New("not all is well; the lines that begin with fail say what is wrong")
+}
+
+// examine looks at everything, or at one store and its driver.
+func (d *diagnosis) examine(ctx context.Context, m *cache.CacheManager, only string, write bool) {
+	stores, drivers := m.Stores(), map[string]bool{}
+	kept := stores[:0:0]
+	for _, info := range stores {
+		if only == "" || info.Name == only {
+			kept = append(kept, info)
+			drivers[info.Driver] = true
 		}
 	}
-	for _, info := range m.Stores() {
-		about, err := aboutStore(ctx, m, info)
-		findings = append(findings, about...)
-		failed = errors.Join(failed, err)
+	settings, err := m.Settings(ctx, false)
+	d.settings = settings
+	d.failed(err, "configuration")
+	d.configuration(len(stores))
+	d.add(levelOK, "program", "version "+versionText())
+	down := d.drivers(ctx, m, func(name string) bool { return only == "" || drivers[name] })
+	for _, info := range kept {
+		if err := down[info.Driver]; err != nil {
+			d.failed(fmt.Errorf("its driver does not start, see driver %s", info.Driver), "store "+info.Name)
+			d.errs[len(d.errs)-1] = err
+			continue
+		}
+		d.store(ctx, m, info, write)
 	}
-	return findings, failed
-}
-
-func aboutDriver(row driverRow) finding {
-	subject := "driver " + row.Name
-	if row.Described == nil {
-		return finding{"fail", subject, strings.TrimPrefix(row.Error, "cache: ")}
-	}
-	return finding{"ok", subject, fmt.Sprintf("version %s, pid %d", row.Described.Version, row.PID)}
-}
-
-// aboutStore pings a store and passes on what its driver reports.
-func aboutStore(ctx context.Context, m *cache.CacheManager, info cache.StoreInfo) ([]finding, error) {
-	subject := "store " + info.Name
-	store, err := m.Store(info.Name)
-	if err != nil {
-		return []finding{{"fail", subject, err.Error()}}, err
-	}
-	r := store.(*cache.CacheRepository)
-	if _, err := r.Capabilities(ctx); err != nil {
-		return []finding{{"fail", subject, strings.TrimPrefix(err.Error(), "cache: ")}}, err
-	}
-	start := time.Now()
-	if err := r.Ping(ctx); err != nil {
-		return []finding{{"fail", subject, strings.TrimPrefix(err.Error(), "cache: ")}}, err
-	}
-	findings := []finding{{"ok", subject, fmt.Sprintf("answers in %v", time.Since(start).Round(time.Microsecond))}}
-	stats, err := r.Stats(ctx)
-	if err != nil {
-		return append(findings, finding{"fail", subject, strings.TrimPrefix(err.Error(), "cache: ")}), err
-	}
-	for _, s := range stats {
-		findings = append(findings, findingOf(subject, s))
-	}
-	return findings, nil
-}
-
-func findingOf(subject string, s cache.Stat) finding {
-	f := finding{"ok", subject, s.Name + " " + s.Value}
-	if s.Warning != "" {
-		f.Level, f.Text = "warn", f.Text+": "+s.Warning
-	}
-	return f
 }
 
 func (a *app) printFindings(findings []finding) error {
 	if a.json {
 		return a.printJSON(findings)
 	}
+	p := a.palette(a.stdout)
+	counts := map[level]int{}
 	for _, f := range findings {
-		if _, err := fmt.Fprintf(a.stdout, "%-4s  %s: %s\n", f.Level, f.Subject, f.Text); err != nil {
+		counts[f.Level]++
+		if err := p.printFinding(a.stdout, f); err != nil {
 			return err
 		}
 	}
-	return nil
+	_, err := fmt.Fprintf(a.stdout, "\n%d ok, %d warn, %d fail\n", counts[levelOK], counts[levelWarn], counts[levelFail])
+	return err
 }
 
-// verdict is the exit: what is wrong stands in the findings already.
-func verdict(failed error) error {
-	switch {
-	case failed == nil:
-		return nil
-	case isUsage(failed):
-		return usagef("the configuration has to be changed; see the lines that fail")
+func (p palette) printFinding(w io.Writer, f finding) error {
+	paint := map[level]func(string) string{levelOK: p.good, levelWarn: p.warn, levelFail: p.bad}[f.Level]
+	_, err := fmt.Fprintf(w, "%s  %s: %s\n", paint(fmt.Sprintf("%-4s", f.Level)), f.Subject, f.Text)
+	for _, key := range f.Keys {
+		if err == nil {
+			_, err = fmt.Fprintf(w, "      %s\n", key)
+		}
 	}
-	return errors.New("not all is well; see the lines that fail")
+	return err
 }

@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
-	"sync"
 	"text/tabwriter"
 
 	cache "github.com/cachewright/cachewright/core"
@@ -24,7 +24,7 @@ func (a *app) drivers() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.onAll(cmd.Context(), func(m *cache.CacheManager) error {
-				rows := describeAll(cmd.Context(), m)
+				rows, _ := describe(cmd.Context(), m, func(string) bool { return true })
 				if a.json {
 					return a.printJSON(rows)
 				}
@@ -34,36 +34,38 @@ func (a *app) drivers() *cobra.Command {
 	}
 }
 
-func describeAll(ctx context.Context, m *cache.CacheManager) []driverRow {
-	infos := m.Drivers()
-	rows := make([]driverRow, len(infos))
-	failures := make([]error, len(infos))
-	var wg sync.WaitGroup
-	for i, info := range infos {
-		wg.Go(func() {
-			var described cache.DriverDescription
-			if described, failures[i] = m.DescribeDriver(ctx, info.Name); failures[i] == nil {
-				rows[i].Described = &described
-			}
-		})
-	}
-	wg.Wait()
-	for i, info := range m.Drivers() { // now with the state after the start
+// describe starts the drivers that are wanted, side by side. failures are those
+// that don't start, by name.
+func describe(ctx context.Context, m *cache.CacheManager, wanted func(name string) bool) (rows []driverRow, failures map[string]error) {
+	unwanted := func(info cache.DriverInfo) bool { return !wanted(info.Name) }
+	infos := slices.DeleteFunc(m.Drivers(), unwanted)
+	rows = make([]driverRow, len(infos))
+	errs := sideBySide(infos, func(i int, info cache.DriverInfo) error {
+		described, err := m.DescribeDriver(ctx, info.Name)
+		if err == nil {
+			rows[i].Described = &described
+		}
+		return err
+	})
+	failures = make(map[string]error)
+	for i, info := range slices.DeleteFunc(m.Drivers(), unwanted) { // now with the state after the start
 		rows[i].DriverInfo = info
-		if failures[i] != nil {
-			rows[i].Error = failures[i].Error()
+		if errs[i] != nil {
+			rows[i].Error = errs[i].Error()
+			failures[info.Name] = errs[i]
 		}
 	}
-	return rows
+	return rows, failures
 }
 
 func (a *app) printDrivers(rows []driverRow) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "DRIVER\tVERSION\tRUN\tSTATE\tPID\tSTORES")
+	p := a.palette(a.stdout)
+	fmt.Fprintf(w, "DRIVER\tVERSION\tRUN\t%s\tPID\tSTORES\n", p.plain("STATE"))
 	for _, row := range rows {
-		version, state, pid := "-", "failed", "-"
+		version, state, pid := "-", p.bad("failed"), "-"
 		if row.Described != nil {
-			version, state, pid = row.Described.Version, row.State, fmt.Sprint(row.PID)
+			version, state, pid = row.Described.Version, p.good(row.State), fmt.Sprint(row.PID)
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", row.Name, version, row.Run, state, pid, dash(strings.Join(row.Stores, " ")))
 	}
@@ -72,7 +74,7 @@ func (a *app) printDrivers(rows []driverRow) error {
 	}
 	for _, row := range rows {
 		if row.Described == nil {
-			fmt.Fprintf(a.stderr, "%s: %s\n", row.Name, strings.TrimPrefix(row.Error, "cache: "))
+			fmt.Fprintf(a.stderr, "cachewright: driver %s: %s\n", row.Name, strings.TrimPrefix(row.Error, "cache: "))
 		}
 	}
 	return nil

@@ -14,11 +14,15 @@ import (
 func (a *app) keys() *cobra.Command {
 	return &cobra.Command{
 		Use:   "keys [PREFIX]",
-		Short: "Print the live keys, one a line; keys with control characters in JSON",
-		Args:  cobra.MaximumNArgs(1),
+		Short: "Print the live keys, one a line",
+		Long: `Print the live keys that begin with PREFIX, or all, one a line and in no order. A key with control characters, or one
+that begins with a quotation mark, is printed as a JSON string, which get-many - takes.`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			match := strings.Join(args, "")
 			return a.on(cmd.Context(), func(r *cache.CacheRepository) error {
+				bar := a.progress("keys", unknown, true)
+				defer bar.end()
 				for key, err := range r.Keys(cmd.Context(), match) {
 					if err != nil {
 						return err
@@ -26,6 +30,7 @@ func (a *app) keys() *cobra.Command {
 					if err := a.printKey(key); err != nil {
 						return err
 					}
+					bar.add(1)
 				}
 				return nil
 			})

@@ -42,13 +42,14 @@ type app struct {
 
 	config string
 	store  string
+	color  choice
 	json   bool
 	debug  bool
 }
 
 // run is the whole program but for the process around it.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, color: choiceOf("auto", "always", "never")}
 	root := a.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -57,9 +58,28 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return ended.code
 	}
 	if err != nil && !errors.Is(err, errNo) && !errors.Is(err, syscall.EPIPE) {
-		fmt.Fprintln(stderr, "cachewright:", strings.TrimPrefix(err.Error(), "cache: "))
+		a.complain(err)
 	}
 	return exitCode(err)
+}
+
+// complain says what failed and what to do next.
+func (a *app) complain(err error) {
+	p := a.palette(a.stderr)
+	fmt.Fprintln(a.stderr, p.bad("cachewright:"), brief(err))
+	if next := hint(err); next != "" {
+		fmt.Fprintln(a.stderr, p.bold("next:"), next)
+	}
+}
+
+// brief is the text of an error without the package's name, which says nothing
+// here.
+func brief(err error) string {
+	lines := strings.Split(err.Error(), "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimPrefix(line, "cache: ")
+	}
+	return strings.Join(lines, "\n")
 }
 
 func exitCode(err error) int {
@@ -104,22 +124,47 @@ func (a *app) root() *cobra.Command {
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	root.CompletionOptions.HiddenDefaultCmd = true
 	flags := root.PersistentFlags()
 	flags.StringVarP(&a.config, "config", "c", "", "configuration file (default $CACHEWRIGHT_CONFIG, else config.yaml)")
 	flags.StringVarP(&a.store, "store", "s", "", "store (default: the configuration's default)")
 	flags.BoolVar(&a.json, "json", false, "answer in JSON")
+	flags.Var(&a.color, "color", "paint words, on a terminal if NO_COLOR is not set, always or never")
 	flags.BoolVar(&a.debug, "debug", false, "show the drivers' log on stderr")
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(
-		a.get(), a.set(), a.add(), a.replace(), a.has(), a.delete(), a.pull(),
-		a.incr(), a.decr(), a.getMany(), a.clear(), a.keys(), a.ttl(), a.touch(),
-		a.lock(), a.stores(), a.drivers(), a.doctor(), a.demo(), a.bench(), a.version(),
-	)
+	a.commands(root)
 	for _, cmd := range root.Commands() {
 		cmd.Args = usageArgs(cmd.Args)
 	}
+	a.completions(root)
 	return root
+}
+
+// commands adds them in groups. lock has a --timeout of its own, and so takes
+// none here.
+func (a *app) commands(root *cobra.Command) {
+	for _, group := range []struct {
+		title    string
+		commands []*cobra.Command
+	}{
+		{"Entries", []*cobra.Command{
+			a.timed(a.get()), a.timed(a.getMany()), a.timed(a.has()), a.timed(a.set()), a.timed(a.add()), a.timed(a.replace()),
+			a.timed(a.delete()), a.timed(a.pull()), a.timed(a.incr()), a.timed(a.decr()), a.timed(a.ttl()), a.timed(a.touch()),
+		}},
+		{"Stores as a whole", []*cobra.Command{
+			a.timed(a.keys()), a.timed(a.clear()), a.timed(a.export()), a.timed(a.importing()), a.timed(a.stores()), a.timed(a.drivers()),
+		}},
+		{"Locks", []*cobra.Command{a.lock(), a.bench()}},
+		{"Configuration", []*cobra.Command{a.initialize(), a.configuration(), a.timed(a.doctor())}},
+		{"Other", []*cobra.Command{a.demo(), a.version(), a.man()}},
+	} {
+		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title + ":"})
+		for _, cmd := range group.commands {
+			cmd.GroupID = group.title
+			root.AddCommand(cmd)
+		}
+	}
+	root.SetHelpCommandGroupID("Other")
+	root.SetCompletionCommandGroupID("Other")
 }
 
 // noSuchCommand names the commands that may have been meant.

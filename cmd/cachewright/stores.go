@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"text/tabwriter"
+	"time"
 
 	cache "github.com/cachewright/cachewright/core"
 	"github.com/spf13/cobra"
@@ -18,26 +19,43 @@ type storeRow struct {
 	cache.StoreInfo
 	Timeout string              `json:"timeout"`
 	Ready   bool                `json:"ready"`
+	Answers string              `json:"answers_in,omitempty"` // how long a ping took
 	Error   string              `json:"error,omitempty"`
 	Opened  *cache.Capabilities `json:"announced,omitempty"`
 	Locks   *cache.LockInfo     `json:"locks,omitempty"` // nil: it has none
 }
 
 func (a *app) stores() *cobra.Command {
-	return &cobra.Command{
-		Use:   "stores",
+	var w watch
+	cmd := &cobra.Command{
+		Use:   "stores [--watch [INTERVAL]]",
 		Short: "Open every store and show what it is and what its driver announced",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Long: `Open every store and show what it is and what its driver announced. The default store bears a *. A store that
+can't be opened is shown as failed, and why is said on stderr.`,
+		Example: "  cachewright stores\n  cachewright stores --watch 5s",
+		Args:    w.args,
+		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.onAll(cmd.Context(), func(m *cache.CacheManager) error {
-				rows := openAll(cmd.Context(), m)
-				if a.json {
-					return a.printJSON(rows)
+				show := func(ctx context.Context, stdout, stderr io.Writer) error {
+					return a.showStores(ctx, m, stdout, stderr)
 				}
-				return a.printStores(rows)
+				if !w.on() {
+					return show(cmd.Context(), a.stdout, a.stderr)
+				}
+				return a.watch(cmd.Context(), w.interval, show)
 			})
 		},
 	}
+	w.flag(cmd)
+	return cmd
+}
+
+func (a *app) showStores(ctx context.Context, m *cache.CacheManager, stdout, stderr io.Writer) error {
+	rows := openAll(ctx, m)
+	if a.json {
+		return writeJSON(stdout, rows)
+	}
+	return a.printStores(rows, stdout, stderr)
 }
 
 // openAll opens the stores side by side: one that fails disturbs no other.
@@ -74,6 +92,11 @@ func (row *storeRow) open(ctx context.Context, m *cache.CacheManager) error {
 		return err
 	}
 	row.Opened = &announced
+	start := time.Now()
+	if err := r.Ping(ctx); err != nil {
+		return err
+	}
+	row.Answers = time.Since(start).Round(10 * time.Microsecond).String()
 	locks, err := r.LockInfo(ctx)
 	switch {
 	case err == nil:
@@ -85,19 +108,20 @@ func (row *storeRow) open(ctx context.Context, m *cache.CacheManager) error {
 	return nil
 }
 
-func (a *app) printStores(rows []storeRow) error {
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "STORE\tDRIVER\tSTATE\tPREFIX\tCODEC\tTIMEOUT\tOPERATIONS")
+func (a *app) printStores(rows []storeRow, stdout, stderr io.Writer) error {
+	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	p := a.palette(stdout)
+	fmt.Fprintf(w, "STORE\tDRIVER\t%s\tANSWERS IN\tPREFIX\tCODEC\tTIMEOUT\tOPERATIONS\n", p.plain("STATE"))
 	for _, row := range rows {
 		name := row.Name
 		if row.Default {
 			name += " *"
 		}
-		state, operations := "failed", ""
+		state, operations := p.bad("failed"), ""
 		if row.Ready {
-			state, operations = "ready", strings.Join(row.Opened.Operations, " ")
+			state, operations = p.good("ready"), strings.Join(row.Opened.Operations, " ")
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, row.Driver, state, dash(row.Prefix), row.Codec, row.Timeout, dash(operations))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, row.Driver, state, dash(row.Answers), dash(row.Prefix), row.Codec, row.Timeout, dash(operations))
 	}
 	printLocks(w, rows)
 	if err := w.Flush(); err != nil {
@@ -105,7 +129,7 @@ func (a *app) printStores(rows []storeRow) error {
 	}
 	for _, row := range rows {
 		if !row.Ready {
-			fmt.Fprintf(a.stderr, "%s: %s\n", row.Name, strings.TrimPrefix(row.Error, "cache: "))
+			fmt.Fprintf(stderr, "cachewright: store %s: %s\n", row.Name, strings.TrimPrefix(row.Error, "cache: "))
 		}
 	}
 	return nil

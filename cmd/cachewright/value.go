@@ -28,7 +28,7 @@ type lifetime struct{ time.Duration }
 
 func (l *lifetime) flag(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&l.Duration, "ttl", cache.Forever, "how long the entry lives, such as 90s (for ever if left out)")
-	cmd.Flags().Lookup("ttl").DefValue = ""
+	cmd.Flags().Lookup("ttl").DefValue = "0s" // which help leaves out
 }
 
 // value reads the argument, or stdin where it is "-", and chooses the codec
