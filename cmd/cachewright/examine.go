@@ -77,18 +77,17 @@ func (d *diagnosis) plainSecrets(path string) {
 	lines := strings.Split(string(data), "\n")
 	for _, s := range d.settings {
 		file, line, ok := place(s.From)
-		if s.Hidden && ok && file == path && line >= 1 && line <= len(lines) && !strings.Contains(lines[line-1], "${") {
+		if s.Secret && ok && file == path && line >= 1 && line <= len(lines) && !strings.Contains(lines[line-1], "${") {
 			d.add(levelWarn, "configuration", fmt.Sprintf("%s: %s stands in a file that everybody on this machine may read: chmod o-r %s, or write ${file:PATH}", s.From, s.Key, path))
 		}
 	}
 }
 
-// drivers starts those that are wanted. down are those that don't start.
-func (d *diagnosis) drivers(ctx context.Context, m *cache.CacheManager, wanted func(string) bool) (down map[string]error) {
-	rows, failures := describe(ctx, m, wanted)
+// drivers looks at those that were started, and at those that are down.
+func (d *diagnosis) drivers(rows []driverRow, down map[string]error) {
 	for _, row := range rows {
 		subject := "driver " + row.Name
-		if err := failures[row.Name]; err != nil {
+		if err := down[row.Name]; err != nil {
 			d.failed(err, subject, d.keysBelow("drivers."+row.Name+".")...)
 			continue
 		}
@@ -100,7 +99,6 @@ func (d *diagnosis) drivers(ctx context.Context, m *cache.CacheManager, wanted f
 			d.pin(subject, row.Name)
 		}
 	}
-	return failures
 }
 
 // pin tells whether a driver that is a program is held to its digest. One that
@@ -158,8 +156,11 @@ func (d *diagnosis) store(ctx context.Context, m *cache.CacheManager, info cache
 	if latency > info.Timeout/slowShare {
 		d.add(levelWarn, subject, fmt.Sprintf("that is slow for a timeout of %v", info.Timeout))
 	}
-	if locks, err := r.LockInfo(ctx); err == nil {
+	switch locks, err := r.LockInfo(ctx); {
+	case err == nil:
 		d.add(levelOK, subject, fmt.Sprintf("locks by %s, scope %s", locks.Strategy, dash(locks.Scope)))
+	case errors.Is(err, cache.ErrInvalidConfig):
+		d.failed(err, subject)
 	}
 	stats, err := r.Stats(ctx)
 	d.failed(err, subject)

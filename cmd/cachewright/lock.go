@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,69 +37,99 @@ func (a *app) lock() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lock KEY -- COMMAND [ARGUMENT...]",
 		Short: "Run a command under a lock",
-		Long: `Run a command under a lock, exclusive unless --strategy says otherwise. The exit code is the command's; 75 if the lock
-was not obtained, 76 if it was lost while the command ran, which is then stopped. ` + fencingVariable + ` in the
-command's environment is the lock's fencing token.`,
+		Long: `Run a command under a lock, exclusive unless --strategy or the store's lock block says otherwise. The times that are not
+given are those of the lock block. The exit code is the command's; 75 if the lock was not obtained, 76 if it was lost
+while the command ran, which is then stopped; 128 and its number if a signal ended the wait. ` + fencingVariable + `
+in the command's environment is the lock's fencing token.`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			opts, err := f.options(cmd)
-			if err != nil {
+			if err := f.check(cmd); err != nil {
 				return err
 			}
 			return a.on(cmd.Context(), func(r *cache.CacheRepository) error {
-				if err := f.reaches(cmd.Context(), r); err != nil {
-					return err
-				}
 				job := &job{app: a, key: args[0], argv: args[1:], began: time.Now()}
 				ctx, end := job.waiting(cmd.Context())
 				defer end()
-				return job.verdict(r.Lock(args[0], opts...).Do(ctx, job.run), f.conflictCode)
+				opts, err := f.options(ctx, cmd.Flags().Changed, r)
+				if err == nil {
+					err = r.Lock(args[0], opts...).Do(ctx, job.run)
+				}
+				return job.verdict(ctx, err, f.conflictCode)
 			})
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.strategy, "strategy", "exclusive", "exclusive, lease or redlock")
-	flags.DurationVar(&f.wait, "wait", 0, "how long to wait for the lock, 0s for one attempt (for ever if left out)")
-	flags.DurationVar(&f.lease, "lease", 0, "how long the lock outlives this program (30s if left out)")
-	flags.DurationVar(&f.timeout, "timeout", 0, "the one control of the strategies lease and redlock")
+	flags.StringVar(&f.strategy, "strategy", "", "exclusive, lease or redlock (the store's lock.strategy, or exclusive, if left out)")
+	flags.DurationVar(&f.wait, "wait", 0, "how long to wait for the lock, 0s for one attempt (the store's lock.wait, or for ever, if left out)")
+	flags.DurationVar(&f.lease, "lease", 0, "how long the lock outlives this program (the store's lock.lease, or 30s, if left out)")
+	flags.DurationVar(&f.timeout, "timeout", 0, "the one control of the strategies lease and redlock (the store's lock.timeout if left out)")
 	flags.IntVar(&f.conflictCode, "conflict-code", exitConflict, "exit code if the lock was not obtained")
 	return cmd
 }
 
-// options are the flags that were given.
-func (f *lockFlags) options(cmd *cobra.Command) ([]cache.LockOption, error) {
-	if f.strategy == "local" {
-		return nil, usagef("strategy local reaches one process, and this program is one of its own; take exclusive")
+// check finds what is wrong whatever the store is.
+func (f *lockFlags) check(cmd *cobra.Command) error {
+	switch {
+	case f.strategy == "local":
+		return usagef("strategy local reaches one process, and this program is one of its own; take exclusive")
+	case cmd.Flags().ArgsLenAtDash() != 1:
+		return usagef("one KEY stands before --, and the command after it; usage: cachewright %s", cmd.Use)
+	case f.conflictCode < 0 || f.conflictCode > 255:
+		return usagef("--conflict-code %d is no exit code: give 0 to 255", f.conflictCode)
 	}
-	if cmd.Flags().ArgsLenAtDash() != 1 {
-		return nil, usagef("one KEY stands before --, and the command after it; usage: cachewright %s", cmd.Use)
+	return nil
+}
+
+// options are the flags that were given, and what the store's lock block says
+// where none was.
+func (f *lockFlags) options(ctx context.Context, given func(flag string) bool, r *cache.CacheRepository) ([]cache.LockOption, error) {
+	block, err := reaching(ctx, r)
+	if err != nil {
+		return nil, err
 	}
-	if f.conflictCode < 0 || f.conflictCode > 255 {
-		return nil, usagef("--conflict-code %d is no exit code: give 0 to 255", f.conflictCode)
+	strategy := cmp.Or(f.strategy, block.Strategy, "exclusive")
+	if strategy == "local" {
+		return nil, usagef("the lock block of store %s says local, which reaches one process, and this program is one of its own; "+
+			"give --strategy, and the programs that share the lock the same", r.Name())
 	}
-	opts := []cache.LockOption{cache.LockStrategy(f.strategy)}
+	opts := []cache.LockOption{cache.LockStrategy(strategy)}
 	for name, opt := range map[string]cache.LockOption{
 		"wait":    cache.LockWait(f.wait),
 		"lease":   cache.LockLease(f.lease),
 		"timeout": cache.LockTimeout(f.timeout),
 	} {
-		if cmd.Flags().Changed(name) {
+		if given(name) {
 			opts = append(opts, opt)
 		}
+	}
+	exclusive, limited := strategy == "exclusive", given("wait") || given("timeout")
+	if block.Lease != nil && exclusive && !given("lease") {
+		opts = append(opts, cache.LockLease(*block.Lease))
+	}
+	if block.Wait != nil && exclusive && !limited {
+		opts = append(opts, cache.LockWait(*block.Wait))
+	}
+	if block.Timeout != nil && !limited {
+		opts = append(opts, cache.LockTimeout(*block.Timeout))
 	}
 	return opts, nil
 }
 
-// reaches refuses a store whose locks end with this program's own driver.
-func (f *lockFlags) reaches(ctx context.Context, r *cache.CacheRepository) error {
+// reaching is the lock block of a store whose locks don't end with this
+// program's own driver.
+func reaching(ctx context.Context, r *cache.CacheRepository) (cache.LockConfig, error) {
 	announced, err := r.Capabilities(ctx)
 	if err != nil {
-		return err
+		return cache.LockConfig{}, err
 	}
 	if announced.LockScope == "process" {
-		return usagef("locks of store %s reach one driver process, and every run of this program starts its own; take another store", r.Name())
+		return cache.LockConfig{}, usagef("locks of store %s reach one driver process, and every run of this program starts its own; take another store", r.Name())
 	}
-	return nil
+	locks, err := r.LockInfo(ctx)
+	if errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, cache.ErrInvalidConfig) {
+		return cache.LockConfig{}, nil // the strategy that is asked for decides
+	}
+	return locks.Block, err
 }
 
 // A job is a command under the lock.
@@ -116,15 +147,15 @@ type job struct {
 // the command: it ends this context no more, so that what ends it is the loss of
 // the lock.
 func (j *job) waiting(ctx context.Context) (context.Context, context.CancelFunc) {
-	waiting, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	detach := context.AfterFunc(ctx, cancel)
+	waiting, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	detach := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
 	j.begin = func() error {
 		if detach() {
 			return nil
 		}
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
-	return waiting, cancel
+	return waiting, func() { cancel(nil) }
 }
 
 // run is the block: it runs the command to its end.
@@ -143,9 +174,12 @@ func (j *job) run(ctx context.Context) error {
 	return err
 }
 
-// verdict turns the end of Do into the exit.
-func (j *job) verdict(err error, conflictCode int) error {
+// verdict turns the end of Do into the exit. ctx is that of waiting.
+func (j *job) verdict(ctx context.Context, err error, conflictCode int) error {
+	stopped, interrupted := errors.AsType[interruption](context.Cause(ctx))
 	switch {
+	case interrupted && errors.Is(err, context.Canceled):
+		return exit{stopped.code(), fmt.Errorf("wait for lock %q: %w", j.key, stopped)}
 	case errors.Is(err, cache.ErrLockLost):
 		j.report("lost", 0)
 		return exit{exitLost, err}

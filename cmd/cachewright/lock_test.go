@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -309,6 +310,64 @@ func TestLockRefusesWhatReachesOneProcessOnly(t *testing.T) {
 		{args: "lock k --timeout 1s --wait 1s -- true", code: exitUsage, stderr: "give one"},
 		{args: "lock k --strategy lease --wait 1s -- true", code: exitUsage, stderr: "belong to the strategy exclusive"},
 	})
+}
+
+func TestLockTakesTheTimesOfTheLockBlock(t *testing.T) {
+	s := newShell(t, `default: jobs
+stores:
+  jobs: {driver: file, path: ./jobs, lock: {strategy: exclusive, wait: 0s, lease: 1500ms}}
+  limited: {driver: file, path: ./jobs, lock: {strategy: exclusive, timeout: 0s}}
+  leased: {driver: file, path: ./jobs, lock: {strategy: lease, timeout: 0s}}
+  patient: {driver: file, path: ./jobs, lock: {strategy: exclusive, lease: 5s}}
+  local: {driver: file, path: ./jobs, lock: {strategy: local, timeout: 0s}}
+  hasty: {driver: file, path: ./jobs,
+    lock: {strategy: exclusive,
+      lease: 1ms}}
+`)
+	holder := lockStore{s, "patient", nil}.start(t, "k", "--", "sh", "-c", "echo inside; cat")
+	steps := []step{
+		{args: "lock k -- echo ran", code: exitConflict, stderr: "wait"},
+		{args: "--store limited lock k -- echo ran", code: exitConflict, stderr: "wait"},
+		{args: "--store local lock k --strategy exclusive -- echo ran", code: exitConflict, stderr: "wait"},
+		{args: "--store patient lock k --timeout 0s -- echo ran", code: exitConflict, stderr: "wait"},
+		{args: "--store jobs lock k --strategy lease --timeout 1s -- echo ran", stdout: "ran\n"},
+		{args: "--store leased lock k -- echo ran", stdout: "ran\n"}, // another strategy, another lock
+		{args: "--store leased lock k --strategy exclusive -- echo ran", code: exitConflict, stderr: "wait"},
+		{args: "--store local lock k -- echo ran", code: exitUsage, stderr: "the lock block of store local says local"},
+		{args: "--store hasty lock k -- echo ran", code: exitUsage, stderr: "config.yaml:10: stores.hasty.lock.lease: "},
+	}
+	s.play(steps)
+	holder.ends(0)
+	code, stdout, _ := s.run("", "doctor")
+	if want := "config.yaml:10: stores.hasty.lock.lease: "; code != exitUsage || strings.Count(stdout, want) != 1 || strings.Count(stdout, "fail  ") != 1 {
+		t.Errorf("doctor: exit %d, want one line that fails with %q, in\n%s", code, want, stdout)
+	}
+}
+
+func TestASignalEndsTheWaitForALock(t *testing.T) {
+	s := newShell(t, testConfig)
+	holder := lockStore{s, "file", nil}.start(t, "k", "--", "sh", "-c", "echo inside; cat")
+	defer holder.ends(0)
+	for sig, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
+		ctx, stop := untilSignal(t.Context(), sig)
+		var out, errs bytes.Buffer
+		ended := make(chan int, 1)
+		go func() {
+			ended <- run(ctx, []string{"-c", filepath.Join(s.dir, "config.yaml"), "lock", "k", "--", "echo", "ran"}, strings.NewReader(""), &out, &errs)
+		}()
+		select {
+		case code := <-ended:
+			t.Fatalf("exit %d beside the holder: %s", code, &errs)
+		case <-time.After(200 * time.Millisecond): // it waits, or is on its way there
+		}
+		if err := syscall.Kill(os.Getpid(), sig); err != nil {
+			t.Fatal(err)
+		}
+		if code := <-ended; code != want || out.Len() > 0 || !strings.Contains(errs.String(), sig.String()) {
+			t.Errorf("%v: exit %d, want %d; stdout %q, stderr %s", sig, code, want, &out, &errs)
+		}
+		stop()
+	}
 }
 
 func TestStoresShowsWhatLocksAre(t *testing.T) {

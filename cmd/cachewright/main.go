@@ -12,7 +12,7 @@ import (
 
 func main() {
 	builtin.Main()
-	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
+	ctx, stop := untilSignal(context.Background(), endings()...)
 	// A reader that leaves early is a failed write like any other: a death by
 	// SIGPIPE would leave temporary folders behind.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
