@@ -26,6 +26,9 @@ const (
 	OpOpen       Op = "open"
 	// OpLock is one Do, from entry to exit.
 	OpLock Op = "lock"
+	// OpLockWait is the entry into a lock, inside OpLock: its end is that the
+	// block may run, or the error that says why not.
+	OpLockWait Op = "lock-wait"
 	// OpRecompute is Remember finding an entry that it can't use: its error
 	// says why. The entry is computed anew and overwritten.
 	OpRecompute Op = "recompute"

@@ -127,7 +127,7 @@ func (l *CacheLock) do(ctx context.Context, fn func(context.Context) error) (err
 	if err != nil {
 		return l.fail(err)
 	}
-	held, err := l.enter(ctx, physical)
+	held, err := l.hookedEnter(ctx, physical)
 	if err != nil {
 		return l.fail(err)
 	}
@@ -149,6 +149,22 @@ func (l *CacheLock) do(ctx context.Context, fn func(context.Context) error) (err
 	err = fn(block)
 	returned = true
 	return err
+}
+
+// hookedEnter is enter as hooks see it. Once the lock is entered, it is: an error
+// of theirs counts only where there was one.
+func (l *CacheLock) hookedEnter(ctx context.Context, physical string) (held *heldLock, err error) {
+	s := l.backend.store
+	c := Call{Op: OpLockWait, Store: s.name, Driver: s.driver, Key: l.key, Keys: 1}
+	hooked, started, err := startHooks(ctx, s.manager.hooks, c)
+	if err == nil {
+		held, err = l.enter(hooked, physical)
+	}
+	changed := endHooks(hooked, s.manager.hooks[:started], c, Outcome{Err: err})
+	if err != nil && changed != nil {
+		err = changed
+	}
+	return held, err
 }
 
 // enter checks everything that can be checked, then lets the strategy in.
