@@ -18,7 +18,7 @@ func (r *CacheRepository) GetMany(ctx context.Context, keys []string) (map[strin
 	}
 	b, err := r.beginBatch(ctx, OpGetMany, keys)
 	if err != nil {
-		return nil, err
+		return r.missed(ctx, b, err)
 	}
 	found, err := b.opened.GetMany(b.ctx, b.physical)
 	values := make(map[string]Value, len(b.keys))
@@ -26,6 +26,9 @@ func (r *CacheRepository) GetMany(ctx context.Context, keys []string) (map[strin
 	var o Outcome
 	for i, l := range found {
 		data, ok, failure := l.Value, l.OK, l.Err
+		if failure == nil {
+			data, failure = r.store.unseal(b.physical[i], data, ok)
+		}
 		if failure == nil {
 			data, ok, failure = current(data, ok)
 		}
@@ -48,7 +51,18 @@ func (r *CacheRepository) GetMany(ctx context.Context, keys []string) (map[strin
 	return values, err
 }
 
-// fillMisses answers what a hook turned into misses.
+// missed answers a batch that did not begin: with misses where the store
+// forgives that.
+func (r *CacheRepository) missed(ctx context.Context, b batch, err error) (map[string]Value, error) {
+	if err := r.store.forgive(ctx, OpGetMany, err); err != nil {
+		return nil, err
+	}
+	values := make(map[string]Value, len(b.keys))
+	r.fillMisses(values, b.keys)
+	return values, nil
+}
+
+// fillMisses answers what a hook, or the store's on_error, turned into misses.
 func (r *CacheRepository) fillMisses(values map[string]Value, keys []string) {
 	for _, key := range keys {
 		if _, ok := values[key]; !ok {
@@ -62,7 +76,8 @@ func (r *CacheRepository) SetMany(ctx context.Context, values map[string]any, tt
 	if len(values) == 0 {
 		return nil
 	}
-	if err := checkTTL(ttl); err != nil {
+	ttl, err := r.store.lifetime(ttl)
+	if err != nil {
 		return r.fail(OpSetMany, "", err)
 	}
 	keys := make([]string, 0, len(values))
@@ -70,25 +85,37 @@ func (r *CacheRepository) SetMany(ctx context.Context, values map[string]any, tt
 		keys = append(keys, key)
 	}
 	slices.Sort(keys)
-	entries := make([]sdk.Entry, len(keys))
-	size := 0
+	encoded := make([]written, len(keys))
 	for i, key := range keys {
 		data, err := r.encode(OpSetMany, key, values[key])
 		if err != nil {
 			return err
 		}
-		entries[i].Value = escaped(data)
-		size += len(data)
+		encoded[i] = written{escaped(data), isInteger(values[key])}
 	}
 	b, err := r.beginBatch(ctx, OpSetMany, keys)
 	if err != nil {
 		return err
 	}
-	for i := range entries {
-		entries[i].Key, entries[i].TTL = b.physical[i], driverTTL(ttl, b.opened.granularity)
+	entries, size, err := b.entries(encoded, ttl)
+	if err == nil {
+		err = b.opened.SetMany(b.ctx, entries)
 	}
-	err = b.opened.SetMany(b.ctx, entries)
 	return b.end(Outcome{Bytes: size, Err: b.named(err)})
+}
+
+// entries are values as the driver gets them, and their bytes altogether.
+func (b *batch) entries(values []written, ttl time.Duration) (entries []sdk.Entry, size int, err error) {
+	entries = make([]sdk.Entry, len(values))
+	for i, value := range values {
+		data, err := b.store.seal(b.physical[i], value)
+		if err != nil {
+			return nil, 0, &BatchError{map[string]error{b.keys[i]: err}}
+		}
+		entries[i] = sdk.Entry{Key: b.physical[i], Value: data, TTL: driverTTL(b.store.jittered(OpSetMany, ttl), b.opened.granularity)}
+		size += len(data)
+	}
+	return entries, size, nil
 }
 
 // DeleteMany removes the keys and counts those that were live. It is not

@@ -14,7 +14,12 @@ import (
 )
 
 // A Codec turns values into bytes and back. Methods are called concurrently.
-// Errors must not hold the value.
+// Errors must not hold the value. RegisterCodec makes one known to
+// configurations; compression and encryption are the store's, under any codec.
+//
+// A codec meets no Go integer that has no marshaller of its own: those are
+// stored as the text that counters are. Decode gets such text where the
+// destination is anything but an integer.
 type Codec interface {
 	// Name is what the configuration calls it.
 	Name() string
@@ -35,9 +40,6 @@ var (
 	// Raw passes []byte and string untouched, and knows no null.
 	Raw Codec = rawCodec{}
 )
-
-// codecs are those that a configuration may name.
-var codecs = map[string]Codec{JSON.Name(): JSON, Raw.Name(): Raw}
 
 // encode writes v with the codec, integers as the text that counters use.
 func encode(c Codec, v any) ([]byte, error) {

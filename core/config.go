@@ -28,6 +28,27 @@ type StoreConfig struct {
 	Timeout time.Duration // of calls without a deadline; 0: 5 s
 	Lock    LockConfig
 	Options map[string]any // the driver's own
+
+	DefaultTTL time.Duration // what core.DefaultTTL stands for; 0: nothing
+	TTLJitter  float64       // the most that a TTL is shortened by, as a share of it, below 1
+	OnError    string        // "fail" or "miss"; "": fail
+
+	Compress CompressConfig // the zero one: none
+	Encrypt  EncryptConfig  // the zero one: none
+}
+
+// A CompressConfig is a store's compress block.
+type CompressConfig struct {
+	Algorithm string // "": zstd
+	Above     int64  // bytes that a value must have; 0: 1,024
+	MaxSize   int64  // bytes that a value may have, decompressed; 0: 64 MiB
+}
+
+// An EncryptConfig is a store's encrypt block.
+type EncryptConfig struct {
+	Algorithm string            // "": xchacha20-poly1305
+	Key       string            // the id of the key that encrypts; "": the only one
+	Keys      map[string]string // by id: 32 bytes in base64 or hexadecimal
 }
 
 // A LockConfig is a store's lock block; nil durations are not given.
@@ -69,15 +90,43 @@ func (d DriverConfig) source() map[string]any {
 }
 
 func (s StoreConfig) source() map[string]any {
-	source := present(map[string]any{"driver": s.Driver, "codec": s.Codec, "timeout": s.Timeout})
+	source := present(map[string]any{"driver": s.Driver, "codec": s.Codec, "timeout": s.Timeout, "default_ttl": s.DefaultTTL, "on_error": s.OnError})
 	if s.Prefix != nil {
 		source["prefix"] = *s.Prefix
+	}
+	if s.TTLJitter != 0 {
+		source["ttl_jitter"] = s.TTLJitter
+	}
+	if s.Compress != (CompressConfig{}) {
+		source["compress"] = s.Compress.source()
+	}
+	if s.Encrypt.Algorithm != "" || s.Encrypt.Key != "" || s.Encrypt.Keys != nil {
+		source["encrypt"] = s.Encrypt.source()
 	}
 	if lock := s.Lock.source(); len(lock) > 0 {
 		source["lock"] = lock
 	}
 	for name, value := range s.Options {
 		source[name] = value
+	}
+	return source
+}
+
+func (c CompressConfig) source() map[string]any {
+	source := present(map[string]any{"algorithm": c.Algorithm})
+	if c.Above != 0 {
+		source["above"] = c.Above
+	}
+	if c.MaxSize != 0 {
+		source["max_size"] = c.MaxSize
+	}
+	return source
+}
+
+func (e EncryptConfig) source() map[string]any {
+	source := present(map[string]any{"algorithm": e.Algorithm, "key": e.Key})
+	if len(e.Keys) > 0 {
+		source["keys"] = e.Keys
 	}
 	return source
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/cachewright/cachewright/internal/builtin"
 	"github.com/cachewright/cachewright/internal/host"
 	"github.com/cachewright/cachewright/internal/inproc"
+	"github.com/cachewright/cachewright/internal/seal"
 	"github.com/cachewright/cachewright/sdk"
 )
 
@@ -32,6 +33,7 @@ type CacheManager struct {
 	hooks        []Hook
 	logger       *slog.Logger
 	inProcess    map[string]sdk.Driver
+	files        []string // laid over the first
 
 	closed  atomic.Bool
 	closing context.Context // done once Close has been called
@@ -58,39 +60,54 @@ func WithHook(h Hook) Option {
 	return func(m *CacheManager) { m.hooks = append(m.hooks, h) }
 }
 
-// Open reads the configuration at path, and the environment over it, and
-// returns a manager for its stores. "" is $CACHEWRIGHT_CONFIG, else
-// config.yaml. ctx bounds the opening and nothing later.
+// WithFile lays the file at path over the one that Open is given and over those
+// added before: mappings merge key by key, anything else replaces. OpenConfig
+// takes no files.
+func WithFile(path string) Option {
+	return func(m *CacheManager) { m.files = append(m.files, path) }
+}
+
+// Open reads the configuration at path, further files over it, and the
+// environment over those, and returns a manager for its stores. "" are the files
+// that $CACHEWRIGHT_CONFIG lists, separated as in $PATH, else config.yaml. ctx
+// bounds the opening and nothing later.
 //
 // Everything that the file itself and the built-in drivers can tell is checked
 // at once: the error matches ErrInvalidConfig and lists every problem as
 // FILE:LINE: key: reason. No driver starts before one of its stores is used.
 func Open(ctx context.Context, path string, opts ...Option) (*CacheManager, error) {
-	c, err := config.Load(ctx, path, options(ctx))
+	m := newManager(ctx, opts)
+	c, err := config.Load(ctx, path, m.options())
 	if err != nil {
 		return nil, err
 	}
-	return newManager(ctx, c, opts), nil
+	return m.configured(c)
 }
 
 // OpenConfig is Open for a configuration that the program itself makes. The
 // environment has no say in it.
 func OpenConfig(ctx context.Context, c Config, opts ...Option) (*CacheManager, error) {
-	checked, err := config.FromMap(c.source(), options(ctx))
+	m := newManager(ctx, opts)
+	if len(m.files) > 0 {
+		return nil, fmt.Errorf("%w: WithFile goes with Open, not with OpenConfig", ErrInvalidConfig)
+	}
+	checked, err := config.FromMap(c.source(), m.options())
 	if err != nil {
 		return nil, err
 	}
-	return newManager(ctx, checked, opts), nil
+	return m.configured(checked)
 }
 
-// options let the configuration check what the drivers linked into this
-// program can tell.
-func options(ctx context.Context) config.Options {
-	inProcess := inproc.From(ctx)
+// options let the configuration check what the drivers, codecs and layers
+// linked into this program can tell.
+func (m *CacheManager) options() config.Options {
 	return config.Options{
-		Codecs: slices.Sorted(maps.Keys(codecs)),
+		Over:         m.files,
+		Codecs:       codecsKnown(),
+		Compressions: seal.Compressions(),
+		Ciphers:      seal.Ciphers(),
 		Schemas: func(name string) (sdk.Schema, bool) {
-			if d, ok := inProcess[name]; ok {
+			if d, ok := m.inProcess[name]; ok {
 				return d.Schema, true
 			}
 			d, ok := builtin.Lookup(name)
@@ -99,32 +116,44 @@ func options(ctx context.Context) config.Options {
 	}
 }
 
-func newManager(ctx context.Context, c *config.Config, opts []Option) *CacheManager {
+func newManager(ctx context.Context, opts []Option) *CacheManager {
 	m := &CacheManager{
-		config:       c,
-		repositories: make(map[string]*CacheRepository, len(c.Stores)),
-		logger:       slog.Default(),
-		inProcess:    inproc.From(ctx),
-		elapsed:      bootclock.Now,
-		drivers:      make(map[string]*host.Driver),
-		opened:       make(map[*store]*openedStore),
+		logger:    slog.Default(),
+		inProcess: inproc.From(ctx),
+		elapsed:   bootclock.Now,
+		drivers:   make(map[string]*host.Driver),
+		opened:    make(map[*store]*openedStore),
 	}
-	m.closing, m.shut = context.WithCancel(context.Background())
 	if m.inProcess != nil {
 		m.elapsed = bootclock.Wall // which fake time can stand in for
 	}
 	for _, opt := range opts {
 		opt(m)
 	}
-	for name, s := range c.Stores {
-		m.repositories[name] = m.repository(s)
-	}
-	m.fallback = m.repositories[c.Default]
 	return m
 }
 
-func (m *CacheManager) repository(c config.Store) *CacheRepository {
-	codec := codecs[c.Codec]
+func (m *CacheManager) configured(c *config.Config) (*CacheManager, error) {
+	m.config = c
+	m.closing, m.shut = context.WithCancel(context.Background())
+	m.repositories = make(map[string]*CacheRepository, len(c.Stores))
+	for name, s := range c.Stores {
+		r, err := m.repository(s)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %v: stores.%s: %w", ErrInvalidConfig, s.Pos, name, err)
+		}
+		m.repositories[name] = r
+	}
+	m.fallback = m.repositories[c.Default]
+	return m, nil
+}
+
+func (m *CacheManager) repository(c config.Store) (*CacheRepository, error) {
+	layers, err := sealer(c)
+	if err != nil {
+		return nil, err
+	}
+	codec := codecNamed(c.Codec)
 	s := &store{
 		manager: m,
 		name:    c.Name,
@@ -133,13 +162,18 @@ func (m *CacheManager) repository(c config.Store) *CacheRepository {
 		timeout: c.Timeout,
 		lock:    c.Lock.Strategy,
 		timing:  lock.Timing{Timeout: c.Lock.Timeout, Wait: c.Lock.Wait, Lease: c.Lock.Lease},
+
+		layers:      layers,
+		defaultTTL:  c.DefaultTTL,
+		ttlJitter:   c.TTLJitter,
+		missOnError: c.MissOnError,
 	}
 	if c.Prefix != "" {
 		s.prefix = c.Prefix + ":"
 	}
 	s.open = func(ctx context.Context) (host.Store, error) { return m.openStore(ctx, c) }
 	s.loads.manager = m
-	return &CacheRepository{s, codec}
+	return &CacheRepository{s, codec}, nil
 }
 
 // Store is ICacheManager's.

@@ -22,7 +22,8 @@ func (r *CacheRepository) remember(ctx context.Context, key string, ttl time.Dur
 	if len(opts) > 0 {
 		return r.rememberWith(ctx, key, ttl, accept, resolve, opts)
 	}
-	if err := checkTTL(ttl); err != nil {
+	ttl, err := r.store.lifetime(ttl)
+	if err != nil {
 		return Value{}, r.fail(OpSet, key, err)
 	}
 	v, err := r.Get(ctx, key)
@@ -49,7 +50,8 @@ func (r *CacheRepository) compute(ctx context.Context, key string, ttl time.Dura
 	if err != nil {
 		return Value{}, err
 	}
-	return r.value(key, data, true), r.set(ctx, key, escaped(data), ttl)
+	err = r.set(ctx, key, written{escaped(data), isInteger(resolved)}, ttl)
+	return r.value(key, data, true), r.store.spare(ctx, err)
 }
 
 // unusable tells an entry that has to be computed anew from a failure.

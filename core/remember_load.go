@@ -38,7 +38,7 @@ const (
 func (r *CacheRepository) rememberWith(ctx context.Context, key string, ttl time.Duration, accept func(Value) error, resolve func(context.Context) (any, error), opts []RememberOption) (v Value, err error) {
 	p, err := policyOf(opts)
 	if err == nil {
-		err = checkTTL(ttl)
+		ttl, err = r.store.lifetime(ttl)
 	}
 	if err != nil {
 		return Value{}, r.fail(OpSet, key, err)
@@ -105,9 +105,12 @@ func (l *load) look(ctx context.Context) (entry, error) {
 func (l *load) readEntry(ctx context.Context) (entry, error) {
 	c, err := l.store.begin(ctx, OpGet, l.key, 1)
 	if err != nil {
-		return entry{}, err
+		return entry{}, l.store.forgive(ctx, OpGet, err)
 	}
 	data, ok, err := c.opened.Get(c.ctx, c.physical)
+	if err == nil {
+		data, err = l.store.unseal(c.physical, data, ok)
+	}
 	var e entry
 	if err == nil && ok {
 		e.envelope, err = unsealed(data)
@@ -239,7 +242,7 @@ func (l *load) compute(ctx context.Context) (Value, error) {
 	start := time.Now()
 	resolved, err := l.resolve(ctx)
 	if errors.Is(err, ErrNotFound) && l.negative > 0 {
-		return Value{}, errors.Join(err, l.keep(ctx, envelope{kind: kindAbsent}, l.negative, 0))
+		return Value{}, errors.Join(err, l.keep(ctx, envelope{kind: kindAbsent}, nil, l.negative, 0))
 	}
 	if err != nil {
 		return Value{}, err
@@ -257,17 +260,20 @@ func (l *load) compute(ctx context.Context) (Value, error) {
 		return v, nil
 	}
 	e := envelope{kind: kindValue, took: time.Since(start), payload: payload}
-	return v, l.keep(ctx, e, ttl, l.policy.stale)
+	return v, l.keep(ctx, e, resolved, ttl, l.policy.stale)
 }
 
 // keep stores an entry for its TTL, and a value for more time after it.
-func (l *load) keep(ctx context.Context, e envelope, ttl, more time.Duration) error {
-	ctx, cancel := l.bounded(ctx)
+func (l *load) keep(ctx context.Context, e envelope, resolved any, ttl, more time.Duration) error {
+	bounded, cancel := l.bounded(ctx)
 	defer cancel()
+	if l.detached { // with a deadline that no caller chose
+		ctx = context.WithoutCancel(ctx)
+	}
 	if e.kind == kindValue && !l.headed() {
-		return l.set(ctx, l.key, escaped(e.payload), ttl)
+		return l.store.spare(ctx, l.set(bounded, l.key, written{escaped(e.payload), isInteger(resolved)}, ttl))
 	}
 	e.written = time.Now()
 	e.due = dueAt(e.written, ttl)
-	return l.set(ctx, l.key, e.sealed(), longer(ttl, more))
+	return l.store.spare(ctx, l.set(bounded, l.key, written{data: e.sealed()}, longer(ttl, more)))
 }

@@ -32,7 +32,7 @@ func (r *CacheRepository) WithCodec(c Codec) *CacheRepository {
 func (r *CacheRepository) Get(ctx context.Context, key string) (Value, error) {
 	c, err := r.store.begin(ctx, OpGet, key, 1)
 	if err != nil {
-		return Value{}, err
+		return Value{key: key}, r.store.forgive(ctx, OpGet, err)
 	}
 	data, ok, err := c.opened.Get(c.ctx, c.physical)
 	return r.read(&c, data, ok, err)
@@ -50,6 +50,9 @@ func (r *CacheRepository) Pull(ctx context.Context, key string) (Value, error) {
 
 // read ends a call that read one value.
 func (r *CacheRepository) read(c *call, data []byte, ok bool, err error) (Value, error) {
+	if err == nil {
+		data, err = r.store.unseal(c.physical, data, ok)
+	}
 	if err == nil {
 		data, ok, err = current(data, ok)
 	}
@@ -78,7 +81,7 @@ func (r *CacheRepository) value(key string, data []byte, ok bool) Value {
 func (r *CacheRepository) Has(ctx context.Context, key string) (bool, error) {
 	c, err := r.store.begin(ctx, OpHas, key, 1)
 	if err != nil {
-		return false, err
+		return false, r.store.forgive(ctx, OpHas, err)
 	}
 	var ok bool
 	if c.opened.has(sdk.CanInspect) {
@@ -95,16 +98,16 @@ func (r *CacheRepository) Set(ctx context.Context, key string, value any, ttl ti
 	if err != nil {
 		return err
 	}
-	return r.set(ctx, key, escaped(data), ttl)
+	return r.set(ctx, key, written{escaped(data), isInteger(value)}, ttl)
 }
 
-func (r *CacheRepository) set(ctx context.Context, key string, data []byte, ttl time.Duration) error {
-	w, err := r.beginWrite(ctx, OpSet, key, data, ttl)
+func (r *CacheRepository) set(ctx context.Context, key string, value written, ttl time.Duration) error {
+	w, err := r.beginWrite(ctx, OpSet, key, value, ttl)
 	if err != nil {
 		return err
 	}
-	err = w.opened.Set(w.ctx, w.physical, data, w.ttl)
-	return w.end(Outcome{Bytes: len(data), Err: err})
+	err = w.opened.Set(w.ctx, w.physical, w.data, w.ttl)
+	return w.end(Outcome{Bytes: len(w.data), Err: err})
 }
 
 // Add is ICacheRepository's.
@@ -113,13 +116,12 @@ func (r *CacheRepository) Add(ctx context.Context, key string, value any, ttl ti
 	if err != nil {
 		return false, err
 	}
-	data = escaped(data)
-	w, err := r.beginWrite(ctx, OpAdd, key, data, ttl)
+	w, err := r.beginWrite(ctx, OpAdd, key, written{escaped(data), isInteger(value)}, ttl)
 	if err != nil {
 		return false, err
 	}
-	added, err := w.opened.Add(w.ctx, w.physical, data, w.ttl)
-	return added, w.end(Outcome{Bytes: len(data), Err: err})
+	added, err := w.opened.Add(w.ctx, w.physical, w.data, w.ttl)
+	return added, w.end(Outcome{Bytes: len(w.data), Err: err})
 }
 
 // Replace is ICacheRepository's.
@@ -128,34 +130,43 @@ func (r *CacheRepository) Replace(ctx context.Context, key string, value any, tt
 	if err != nil {
 		return false, err
 	}
-	data = escaped(data)
-	w, err := r.beginWrite(ctx, OpReplace, key, data, ttl)
+	w, err := r.beginWrite(ctx, OpReplace, key, written{escaped(data), isInteger(value)}, ttl)
 	if err != nil {
 		return false, err
 	}
-	replaced, err := w.opened.Replace(w.ctx, w.physical, data, w.ttl)
-	return replaced, w.end(Outcome{Bytes: len(data), Err: err})
+	replaced, err := w.opened.Replace(w.ctx, w.physical, w.data, w.ttl)
+	return replaced, w.end(Outcome{Bytes: len(w.data), Err: err})
 }
 
-// A write is a call that carries a value and a TTL.
+// A write is a call that carries a TTL and maybe a value, both as the driver
+// gets them.
 type write struct {
 	call
-	ttl time.Duration
+	data []byte
+	ttl  time.Duration
 }
 
-// beginWrite checks the TTL before any I/O, then begins the call.
-func (r *CacheRepository) beginWrite(ctx context.Context, op Op, key string, data []byte, ttl time.Duration) (write, error) {
-	if err := checkTTL(ttl); err != nil {
+// noValue is the value of a write that carries none.
+var noValue = written{integer: true}
+
+// beginWrite checks the TTL before any I/O, begins the call, and seals the value.
+func (r *CacheRepository) beginWrite(ctx context.Context, op Op, key string, value written, ttl time.Duration) (write, error) {
+	ttl, err := r.store.lifetime(ttl)
+	if err != nil {
 		return write{}, r.fail(op, key, err)
 	}
 	c, err := r.store.begin(ctx, op, key, 1)
 	if err != nil {
 		return write{}, err
 	}
+	data, err := r.store.seal(c.physical, value)
+	if err != nil {
+		return write{}, c.end(Outcome{Err: err})
+	}
 	if limit := c.opened.Traits().MaxValue; limit > 0 && int64(len(data)) > limit {
 		return write{}, c.end(Outcome{Err: fmt.Errorf("%w: it has %d bytes, and the store takes %d", ErrTooLarge, len(data), limit)})
 	}
-	return write{c, driverTTL(ttl, c.opened.granularity)}, nil
+	return write{c, data, driverTTL(r.store.jittered(op, ttl), c.opened.granularity)}, nil
 }
 
 func (r *CacheRepository) encode(op Op, key string, value any) ([]byte, error) {
@@ -186,7 +197,7 @@ func (r *CacheRepository) Increment(ctx context.Context, key string, delta int64
 	for _, opt := range opts {
 		opt(&o)
 	}
-	w, err := r.beginWrite(ctx, OpIncrement, key, nil, o.initialTTL)
+	w, err := r.beginWrite(ctx, OpIncrement, key, noValue, o.initialTTL)
 	if err != nil {
 		return 0, err
 	}
@@ -218,7 +229,7 @@ func (r *CacheRepository) TTL(ctx context.Context, key string) (ttl time.Duratio
 
 // Touch gives a live entry a new expiry and reports whether there was one.
 func (r *CacheRepository) Touch(ctx context.Context, key string, ttl time.Duration) (bool, error) {
-	w, err := r.beginWrite(ctx, OpTouch, key, nil, ttl)
+	w, err := r.beginWrite(ctx, OpTouch, key, noValue, ttl)
 	if err != nil {
 		return false, err
 	}

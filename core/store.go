@@ -9,6 +9,7 @@ import (
 
 	"github.com/cachewright/cachewright/core/internal/lock"
 	"github.com/cachewright/cachewright/internal/host"
+	"github.com/cachewright/cachewright/internal/seal"
 	"github.com/cachewright/cachewright/sdk"
 )
 
@@ -28,6 +29,11 @@ type store struct {
 	lock    string // the strategy; "" is the driver's default
 	timing  lock.Timing
 	open    func(context.Context) (host.Store, error)
+
+	layers      *seal.Sealer  // nil: values are stored as the codec writes them
+	defaultTTL  time.Duration // what DefaultTTL stands for; 0: nothing
+	ttlJitter   float64       // the most that a TTL is shortened by, as a share of it
+	missOnError bool
 
 	opened  atomic.Pointer[openedStore]
 	opening flight[*openedStore]
@@ -71,6 +77,7 @@ type call struct {
 	physical string // the key as the driver knows it
 	store    *store
 	opened   *openedStore
+	caller   context.Context // as the operation was given it
 	ctx      context.Context
 	cancel   context.CancelFunc
 	hooked   int
@@ -80,7 +87,7 @@ type call struct {
 // be, sets the deadline and runs the hooks: every operation passes here. The
 // caller ends a call for which it got no error.
 func (s *store) begin(ctx context.Context, op Op, key string, keys int) (call, error) {
-	c := call{Call: Call{Op: op, Store: s.name, Driver: s.driver, Key: key, Keys: keys}, store: s}
+	c := call{Call: Call{Op: op, Store: s.name, Driver: s.driver, Key: key, Keys: keys}, store: s, caller: ctx}
 	if err := s.admit(ctx, &c); err != nil {
 		return c, c.fail(err)
 	}
@@ -139,7 +146,7 @@ func (c *call) end(o Outcome) error {
 	if c.hooked > 0 {
 		o.Err = endHooks(c.ctx, c.store.manager.hooks, c.Call, o)
 	}
-	if o.Err == nil {
+	if o.Err = c.store.forgive(c.caller, c.Op, o.Err); o.Err == nil {
 		return nil
 	}
 	return c.fail(o.Err)

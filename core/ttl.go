@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"time"
 
 	"github.com/cachewright/cachewright/sdk"
@@ -11,6 +12,32 @@ import (
 // Forever is the TTL of an entry without expiry. It is the only one: zero and
 // negative TTLs are errors, and so is what arithmetic on Forever overflows to.
 const Forever time.Duration = math.MaxInt64
+
+// DefaultTTL is the TTL that the store's configuration gives as default_ttl. On
+// a store that has none it is ErrInvalidTTL. Nothing else is ever replaced by
+// that default: no duration that a computation comes to, and no Forever.
+const DefaultTTL time.Duration = math.MinInt64
+
+// lifetime checks a TTL, and puts the store's default in the place of
+// DefaultTTL.
+func (s *store) lifetime(ttl time.Duration) (time.Duration, error) {
+	if ttl != DefaultTTL {
+		return ttl, checkTTL(ttl)
+	}
+	if s.defaultTTL == 0 {
+		return 0, fmt.Errorf("%w: core.DefaultTTL, and the store has no default_ttl", ErrInvalidTTL)
+	}
+	return s.defaultTTL, nil
+}
+
+// jittered shortens the TTL of a value by a random part of the store's
+// ttl_jitter. What guards or counts for a time keeps the time it was given.
+func (s *store) jittered(op Op, ttl time.Duration) time.Duration {
+	if s.ttlJitter == 0 || ttl == Forever || op == OpAdd || op == OpIncrement {
+		return ttl
+	}
+	return max(1, ttl-time.Duration(rand.Float64()*s.ttlJitter*float64(ttl)))
+}
 
 func checkTTL(ttl time.Duration) error {
 	if ttl <= 0 {

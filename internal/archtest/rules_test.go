@@ -37,6 +37,7 @@ var rules = []rule{
 	},
 	{of: "internal/builtin", may: []string{"internal/wire", "sdk"}},
 	{of: "internal/inproc", may: []string{"sdk"}},
+	{of: "internal/seal", may: []string{"internal/wire"}, tests: []string{"codecs/..."}},
 	{of: "internal/bootclock", may: nil},
 	{of: "internal/lockwatch", may: nil},
 	{of: "internal/servertest", may: nil},
@@ -45,10 +46,12 @@ var rules = []rule{
 		of: "core/...",
 		may: []string{
 			"core/...", "internal/bootclock", "internal/builtin", "internal/host/...", "internal/inproc",
-			"internal/lockwatch", "internal/wire/...", "sdk",
+			"internal/lockwatch", "internal/seal", "internal/wire/...", "sdk",
 		},
-		tests: []string{"drivers/...", "internal/servertest", "sdk/drivertest"},
+		tests: []string{"codecs/...", "drivers/...", "internal/servertest", "sdk/drivertest"},
 	},
+	{of: "codecs/all", may: []string{"codecs/..."}, tests: []string{"core"}},
+	{of: "codecs/*", may: []string{"core", "internal/seal", "internal/wire"}},
 	{of: "drivers/builtin", may: []string{"drivers/...", "internal/builtin", "sdk"}},
 	{
 		of:    "drivers/*/...",
@@ -57,12 +60,12 @@ var rules = []rule{
 	},
 	{
 		of:    "cmd/...",
-		may:   []string{"cmd/...", "core", "drivers/builtin", "internal/...", "sdk", "sdk/drivertest"},
+		may:   []string{"cmd/...", "codecs/all", "core", "drivers/builtin", "internal/...", "sdk", "sdk/drivertest"},
 		tests: []string{"drivers/..."},
 	},
 	{of: "internal/demo", may: []string{"core", "drivers/builtin"}},
-	{of: "examples/...", may: []string{"cachetest", "core", "drivers/builtin", "examples/...", "sdk"}},
-	{of: "docs/...", tests: []string{"core", "drivers/...", "internal/...", "sdk"}},
+	{of: "examples/...", may: []string{"cachetest", "codecs/...", "core", "drivers/builtin", "examples/...", "sdk"}},
+	{of: "docs/...", tests: []string{"codecs/...", "core", "drivers/...", "internal/...", "sdk"}},
 	{of: "cachetest/...", may: []string{"cachetest/...", "core", "internal/inproc", "sdk"}},
 	{
 		of:    "internal/lockcheck/...",

@@ -1,0 +1,45 @@
+// Package zstd links compression with Zstandard into a program, for stores whose
+// configuration says compress: zstd. A blank import is enough:
+//
+//	import _ "github.com/cachewright/cachewright/codecs/zstd"
+package zstd
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/cachewright/cachewright/internal/seal"
+	"github.com/cachewright/cachewright/internal/wire"
+)
+
+func init() {
+	seal.RegisterCompression(seal.Compression{Name: "zstd", ID: 1, Compress: compress, Decompressor: decompressor})
+}
+
+// encoder is made at the first use. A single segment needs no window beyond the
+// value, which decompressor's limit is about.
+var encoder = sync.OnceValue(func() *zstd.Encoder {
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithSingleSegment(true), zstd.WithLowerEncoderMem(true))
+	if err != nil {
+		panic(err) // options that don't change
+	}
+	return e
+})
+
+func compress(data []byte) []byte { return encoder().EncodeAll(data, nil) }
+
+func decompressor(limit int64) func([]byte) ([]byte, error) {
+	d, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(uint64(limit)), zstd.WithDecoderConcurrency(0), zstd.WithDecoderLowmem(true))
+	if err != nil {
+		panic(err) // options that don't change
+	}
+	return func(data []byte) ([]byte, error) {
+		plain, err := d.DecodeAll(data, nil)
+		if errors.Is(err, zstd.ErrDecoderSizeExceeded) || errors.Is(err, zstd.ErrWindowSizeExceeded) {
+			return nil, wire.ErrTooLarge
+		}
+		return plain, err
+	}
+}
