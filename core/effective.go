@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -20,7 +21,7 @@ type Setting struct {
 	Key    string `json:"key"`              // dotted: stores.redis.addr
 	Value  string `json:"value"`            // as YAML would have it; "" where Hidden
 	Hidden bool   `json:"hidden,omitempty"` // a secret, or what may be one
-	Path   bool   `json:"-"`                // Value is a path, absolute
+	Secret bool   `json:"-"`                // Hidden because it is one: the schema says so, or it came by ${file:PATH}
 	From   string `json:"from"`             // FILE:LINE, $VARIABLE or "default"; "program" for all of OpenConfig's
 }
 
@@ -111,7 +112,8 @@ func (s *settings) add(one Setting) {
 	if p, ok := s.config.Written(one.Key); ok {
 		one.From = p.String()
 	}
-	if one.Hidden = one.Hidden || s.config.FromFile(one.Key); one.Hidden {
+	one.Secret = one.Secret || s.config.FromFile(one.Key)
+	if one.Hidden = one.Hidden || one.Secret; one.Hidden {
 		one.Value = ""
 	}
 	s.list = append(s.list, one)
@@ -139,8 +141,39 @@ func (s *settings) store(store config.Store) {
 	s.text(path+"driver", store.Driver)
 	s.prefix(path+"prefix", store.Prefix)
 	s.text(path+"codec", store.Codec)
+	s.layers(path, store)
 	s.text(path+"timeout", store.Timeout.String())
+	s.policy(path, store)
 	s.lock(path+"lock.", store.Lock)
+}
+
+func (s *settings) layers(path string, store config.Store) {
+	if c := store.Compress; c != nil {
+		s.text(path+"compress.algorithm", c.Algorithm)
+		s.text(path+"compress.above", sdk.Bytes(c.Above).String())
+		s.text(path+"compress.max_size", sdk.Bytes(c.MaxSize).String())
+	}
+	if e := store.Encrypt; e != nil {
+		s.text(path+"encrypt.algorithm", e.Algorithm)
+		s.text(path+"encrypt.key", e.Key)
+		for _, id := range slices.Sorted(maps.Keys(e.Keys)) {
+			s.add(Setting{Key: path + "encrypt.keys." + id, Secret: true})
+		}
+	}
+}
+
+func (s *settings) policy(path string, store config.Store) {
+	if store.DefaultTTL > 0 {
+		s.text(path+"default_ttl", store.DefaultTTL.String())
+	}
+	if store.TTLJitter > 0 {
+		s.text(path+"ttl_jitter", strconv.FormatFloat(store.TTLJitter, 'g', -1, 64))
+	}
+	onError := "fail"
+	if store.MissOnError {
+		onError = "miss"
+	}
+	s.text(path+"on_error", onError)
 }
 
 // prefix is a store's own or the global one, which then says where it is from.
@@ -189,7 +222,7 @@ func (s *settings) options(store config.Store, schema sdk.Schema, known bool) er
 		if given {
 			text = optionText(value)
 		}
-		s.add(Setting{Key: path + o.Name, Value: text, Hidden: o.Secret, Path: o.Kind == sdk.KindPath && text != ""})
+		s.add(Setting{Key: path + o.Name, Value: text, Secret: o.Secret})
 	}
 	return nil
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
 	cache "github.com/cachewright/cachewright/core"
+	"github.com/cachewright/cachewright/core/internal/config"
 	"github.com/cachewright/cachewright/internal/inproc"
 	"github.com/cachewright/cachewright/sdk"
 )
@@ -40,6 +42,9 @@ stores:
     token: hunter2
     user: ${file:user}
     hosts: [one, two]
+    default_ttl: 1h
+    ttl_jitter: 10%
+    on_error: miss
     ca: ca.pem
   other: {driver: acme, password: hunter2, lock: {strategy: local, timeout: 3s}}
 `)
@@ -71,18 +76,21 @@ stores.main.driver = vault from config.yaml:7
 stores.main.prefix = app from config.yaml:2
 stores.main.codec = json from default
 stores.main.timeout = 3s from $CACHEWRIGHT_STORES__MAIN__TIMEOUT
+stores.main.default_ttl = 1h0m0s from config.yaml:11
+stores.main.ttl_jitter = 0.1 from config.yaml:12
+stores.main.on_error = miss from config.yaml:13
 stores.main.lock.strategy = the driver's from default
 stores.main.addr = localhost:1 from default
 stores.main.token = (hidden) from config.yaml:8
 stores.main.user = (hidden) from config.yaml:9
 stores.main.hosts = [one, two] from config.yaml:10
-stores.main.ca = ca.pem from config.yaml:11
-stores.other.driver = acme from config.yaml:12
+stores.main.ca = ca.pem from config.yaml:14
+stores.other.driver = acme from config.yaml:15
 stores.other.prefix = app from config.yaml:2
 stores.other.codec = json from default
 stores.other.timeout = 5s from default
-stores.other.lock.strategy = local from config.yaml:12
-stores.other.lock.timeout = 3s from config.yaml:12
+stores.other.lock.strategy = local from config.yaml:15
+stores.other.lock.timeout = 3s from config.yaml:15
 stores.other.password = (hidden) from config.yaml:12`
 	if got != want {
 		t.Errorf("settings:\n%s\nwant:\n%s", got, want)
@@ -92,5 +100,16 @@ stores.other.password = (hidden) from config.yaml:12`
 	}
 	if err := m.CheckOptions(t.Context()); err == nil || !strings.Contains(err.Error(), "/no/such/program") {
 		t.Errorf("CheckOptions with a driver that can't start: %v", err)
+	}
+}
+
+func TestSettingsKnowEveryKeyOfAStore(t *testing.T) {
+	var fields []string
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[config.Store]()) {
+		fields = append(fields, f.Name)
+	}
+	const known = "Name Driver Prefix Codec Timeout Lock Options Pos Compress Encrypt DefaultTTL TTLJitter MissOnError"
+	if got := strings.Join(fields, " "); got != known {
+		t.Errorf("a store of the configuration has %s; Settings shows %s: add what is new there, to the schema of the command line, and here", got, known)
 	}
 }

@@ -15,7 +15,7 @@ func (a *app) configuration() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Check the configuration, show what it comes to, or print its schema",
-		Args:  cobra.NoArgs,
+		Args:  noSuchCommand,
 		RunE: func(*cobra.Command, []string) error {
 			return usagef("say what to do; usage: cachewright config check, config show or config schema")
 		},
@@ -96,7 +96,7 @@ func storesOfPrograms(m *cache.CacheManager) []string {
 }
 
 func (a *app) printVerified(v verified) error {
-	text := fmt.Sprintf("%s: %s", a.palette(a.stdout).good("no faults"), counted(v.Stores, "store"))
+	text := fmt.Sprintf("%s: %s, %s", a.configPath(), a.palette(a.stdout).good("no faults"), counted(v.Stores, "store"))
 	if len(v.Unasked) > 0 {
 		text += fmt.Sprintf("; the options of %s are its driver's to check: config check --start", strings.Join(v.Unasked, ", "))
 	}

@@ -75,7 +75,7 @@ func (d *diagnosis) failed(err error, subject string, keys ...string) {
 		return
 	}
 	d.errs = append(d.errs, err)
-	lines := strings.Split(brief(err), "\n")
+	lines := strings.Split(brief(cause(err)), "\n")
 	if !errors.Is(err, cache.ErrInvalidConfig) {
 		lines = []string{strings.Join(lines, "; ")}
 	}
@@ -83,6 +83,14 @@ func (d *diagnosis) failed(err error, subject string, keys ...string) {
 		d.add(levelFail, subject, line)
 	}
 	d.findings[len(d.findings)-1].Keys = keys
+}
+
+// cause leaves out what was done to which store: the subject says it.
+func cause(err error) error {
+	if failed, ok := err.(*cache.Error); ok {
+		return failed.Err
+	}
+	return err
 }
 
 // verdict is the exit: what is wrong stands in the findings already.
@@ -107,12 +115,11 @@ func (d *diagnosis) examine(ctx context.Context, m *cache.CacheManager, only str
 			drivers[info.Driver] = true
 		}
 	}
-	settings, err := m.Settings(ctx, false)
-	d.settings = settings
-	d.failed(err, "configuration")
+	rows, down := describe(ctx, m, func(name string) bool { return only == "" || drivers[name] })
+	d.settings, _ = m.Settings(ctx, only == "") // what a driver or a store has against it, they say below
 	d.configuration(len(stores))
 	d.add(levelOK, "program", "version "+versionText())
-	down := d.drivers(ctx, m, func(name string) bool { return only == "" || drivers[name] })
+	d.drivers(rows, down)
 	for _, info := range kept {
 		if err := down[info.Driver]; err != nil {
 			d.failed(fmt.Errorf("its driver does not start, see driver %s", info.Driver), "store "+info.Name)

@@ -51,7 +51,7 @@ func describe(ctx context.Context, m *cache.CacheManager, wanted func(name strin
 	for i, info := range slices.DeleteFunc(m.Drivers(), unwanted) { // now with the state after the start
 		rows[i].DriverInfo = info
 		if errs[i] != nil {
-			rows[i].Error = errs[i].Error()
+			rows[i].Error = brief(cause(errs[i]))
 			failures[info.Name] = errs[i]
 		}
 	}
@@ -74,7 +74,7 @@ func (a *app) printDrivers(rows []driverRow) error {
 	}
 	for _, row := range rows {
 		if row.Described == nil {
-			fmt.Fprintf(a.stderr, "cachewright: driver %s: %s\n", row.Name, strings.TrimPrefix(row.Error, "cache: "))
+			fmt.Fprintf(a.stderr, "cachewright: driver %s: %s\n", row.Name, row.Error)
 		}
 	}
 	return nil

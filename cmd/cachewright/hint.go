@@ -13,14 +13,18 @@ func hint(err error) string {
 	if errors.Is(err, cache.ErrInvalidConfig) && errors.Is(err, fs.ErrNotExist) {
 		return "cachewright init writes a configuration to start from"
 	}
+	store := ""
+	if failed, ok := errors.AsType[*cache.Error](err); ok && failed.Store != "" {
+		store = " -s " + failed.Store
+	}
 	for _, h := range []struct {
 		target error
 		text   string
 	}{
-		{cache.ErrInvalidConfig, "mend the lines above, then cachewright config check; docs/configuration.md explains every key"},
 		{cache.ErrMaybeApplied, "nobody knows whether it was done: look with cachewright get before you repeat it"},
 		{context.DeadlineExceeded, "--timeout gives the command more time; cachewright doctor looks at what is slow"},
-		{cache.ErrUnavailable, "cachewright doctor -s STORE looks into it"},
+		{cache.ErrInvalidConfig, "mend the lines above, then cachewright config check; docs/configuration.md explains every key"},
+		{cache.ErrUnavailable, "cachewright doctor" + store + " looks into it"},
 		{cache.ErrOverloaded, "nothing was done; try again in a moment"},
 		{cache.ErrInvalidTTL, "give a duration above zero, such as 90s; without --ttl an entry stays for ever"},
 		{cache.ErrInvalidOptions, "change the store's options in the configuration; cachewright drivers --json lists what there is"},

@@ -28,7 +28,11 @@ stands, with a store of files below its folder. A file that is there stays as it
 			if err := writeStarter(path, force); err != nil {
 				return err
 			}
-			return a.print("wrote", path)
+			if a.json {
+				return a.print("wrote", path)
+			}
+			_, err := fmt.Fprintf(a.stdout, "wrote %s; it works as it stands: cachewright set greeting '\"hello\"'\n", path)
+			return err
 		},
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "replace a file that is there")

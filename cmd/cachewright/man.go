@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -32,7 +33,11 @@ a build is to be repeatable.`,
 			if err := doc.GenManTree(root, header, args[0]); err != nil {
 				return fmt.Errorf("write the manual pages: %w", err)
 			}
-			return a.print("wrote", args[0])
+			if a.json {
+				return a.print("wrote", args[0])
+			}
+			_, err = fmt.Fprintf(a.stdout, "wrote %s; man -l %s shows the first\n", args[0], filepath.Join(args[0], "cachewright.1"))
+			return err
 		},
 	}
 }

@@ -92,12 +92,17 @@ func exitCode(err error) int {
 		return ended.code
 	case errors.Is(err, errNo):
 		return exitNo
-	case errors.As(err, &usage), isUsage(err):
+	case errors.As(err, &usage), isUsage(err) && !outOfTime(err):
 		return exitUsage
 	case errors.Is(err, syscall.EPIPE):
 		return exitPipe
 	}
 	return exitFailed
+}
+
+// outOfTime tells what was cut off, whatever it was about.
+func outOfTime(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
 // isUsage tells errors that only other arguments or another configuration mend.
@@ -125,10 +130,10 @@ func (a *app) root() *cobra.Command {
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	flags := root.PersistentFlags()
-	flags.StringVarP(&a.config, "config", "c", "", "configuration file (default $CACHEWRIGHT_CONFIG, else config.yaml)")
-	flags.StringVarP(&a.store, "store", "s", "", "store (default: the configuration's default)")
+	flags.StringVarP(&a.config, "config", "c", "", "configuration `file` (default $CACHEWRIGHT_CONFIG, else config.yaml)")
+	flags.StringVarP(&a.store, "store", "s", "", "`name` of the store (default: the configuration's default)")
 	flags.BoolVar(&a.json, "json", false, "answer in JSON")
-	flags.Var(&a.color, "color", "paint words, on a terminal if NO_COLOR is not set, always or never")
+	flags.Var(&a.color, "color", "when to paint words; auto: on a terminal, unless NO_COLOR is set")
 	flags.BoolVar(&a.debug, "debug", false, "show the drivers' log on stderr")
 	root.SetFlagErrorFunc(flagError)
 	a.commands(root)
@@ -168,15 +173,15 @@ func (a *app) commands(root *cobra.Command) {
 }
 
 // noSuchCommand names the commands that may have been meant.
-func noSuchCommand(root *cobra.Command, args []string) error {
+func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	root.SuggestionsMinimumDistance = 2
-	if near := root.SuggestionsFor(args[0]); len(near) > 0 {
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		return usagef("there is no command %q; did you mean %s?", args[0], strings.Join(near, ", "))
 	}
-	return usagef("there is no command %q; cachewright --help lists them", args[0])
+	return usagef("there is no command %q; %s --help lists them", args[0], cmd.CommandPath())
 }
 
 // flagError says what to do about a value that was taken for a flag.
@@ -189,11 +194,31 @@ func flagError(cmd *cobra.Command, err error) error {
 
 func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
-			return usagef("%w; usage: cachewright %s", err, cmd.Use)
+		err := check(cmd, args)
+		var complete usageError
+		switch {
+		case errors.As(err, &complete):
+			return err
+		case err != nil:
+			return usagef("%s; usage: %s", argumentsText(err, args), usageOf(cmd))
 		}
 		return nil
 	}
+}
+
+// argumentsText says what is wrong with arguments; cobra's own count of them is
+// no sentence.
+func argumentsText(err error, args []string) string {
+	if strings.Contains(err.Error(), "arg(s)") {
+		return "there are " + counted(len(args), "argument")
+	}
+	return err.Error()
+}
+
+// usageOf is the full name of a command with its arguments.
+func usageOf(cmd *cobra.Command) string {
+	_, args, _ := strings.Cut(cmd.Use, " ")
+	return strings.TrimSpace(cmd.CommandPath() + " " + args)
 }
 
 // open opens the manager of the configuration. close is always to be called.

@@ -73,7 +73,7 @@ func openAll(ctx context.Context, m *cache.CacheManager) []storeRow {
 func openRow(ctx context.Context, m *cache.CacheManager, info cache.StoreInfo) storeRow {
 	row := storeRow{StoreInfo: info, Timeout: info.Timeout.String()}
 	if err := row.open(ctx, m); err != nil {
-		row.Error = err.Error()
+		row.Error = brief(cause(err))
 		return row
 	}
 	row.Ready = true
@@ -129,7 +129,7 @@ func (a *app) printStores(rows []storeRow, stdout, stderr io.Writer) error {
 	}
 	for _, row := range rows {
 		if !row.Ready {
-			fmt.Fprintf(stderr, "cachewright: store %s: %s\n", row.Name, strings.TrimPrefix(row.Error, "cache: "))
+			fmt.Fprintf(stderr, "cachewright: store %s: %s\n", row.Name, row.Error)
 		}
 	}
 	return nil
