@@ -2,6 +2,7 @@ package database
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/cachewright/cachewright/sdk"
@@ -26,9 +27,15 @@ func (s *store) Touch(ctx context.Context, key string, ttl time.Duration) (touch
 	return s.exec(ctx, repeatable, s.sql.touch, key, lifetime(ttl))
 }
 
+// longestDays is the most that a duration counts.
+const longestDays = int32(math.MaxInt64 / (24 * time.Hour))
+
 // duration reads a difference of two times, rounded up to a millisecond. The
-// server counts its days apart.
+// server counts its days apart, and has more of them.
 func duration(i pgtype.Interval) time.Duration {
+	if i.Days >= longestDays {
+		return math.MaxInt64 / time.Millisecond * time.Millisecond
+	}
 	d := time.Duration(i.Days)*24*time.Hour + time.Duration(i.Microseconds)*time.Microsecond
 	return (d + time.Millisecond - 1) / time.Millisecond * time.Millisecond
 }

@@ -2,10 +2,13 @@ package database
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/cachewright/cachewright/sdk"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
@@ -35,11 +38,17 @@ func (s *store) RenewLease(ctx context.Context, r sdk.LeaseRequest) (sdk.LeaseGr
 func (s *store) grant(ctx context.Context, r sdk.LeaseRequest, statement leaseSQL, args ...any) (sdk.LeaseGrant, error) {
 	var fence pgtype.Int8
 	var other pgtype.Interval
+	var answered error
 	err := s.do(ctx, repeatable, func(conn *pgx.Conn) error {
 		sql, args := s.by(r, statement, args...)
-		return conn.QueryRow(ctx, sql, args...).Scan(&fence, &other)
+		answered = conn.QueryRow(ctx, sql, args...).Scan(&fence, &other)
+		return answered
 	})
 	switch {
+	case err != nil && outOfRange(answered):
+		return sdk.LeaseGrant{}, s.foreign(r, "has the highest fence that there is, and the next one must be higher")
+	case err == nil && endless(other):
+		return sdk.LeaseGrant{}, s.foreign(r, "never expires")
 	case err != nil:
 		return sdk.LeaseGrant{}, err
 	case fence.Valid:
@@ -73,6 +82,22 @@ func (s *store) ReleaseLease(ctx context.Context, r sdk.LeaseRequest) (released 
 	return released, nil
 }
 
+// foreign is the error of a row that no driver wrote. Nobody but its owner
+// mends it, and to wait for it would have no end.
+func (s *store) foreign(r sdk.LeaseRequest, what string) error {
+	return fmt.Errorf("%w: its row of strategy %s in the lock table %s %s; once nobody is in the lock, delete that row",
+		sdk.ErrCorrupt, r.Strategy, s.locks, what)
+}
+
+// endless tells a lease without an end, see leftSQL.
+func endless(left pgtype.Interval) bool { return left.Valid && left.Months != 0 }
+
+// outOfRange is what the server says of a fence above the highest.
+func outOfRange(err error) bool {
+	answer, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && answer.Code == "22003"
+}
+
 func leaseTime(r sdk.LeaseRequest) pgtype.Interval {
 	return pgtype.Interval{Microseconds: micros(r.Lease), Valid: true}
 }
@@ -86,8 +111,11 @@ func (s *store) remaining(ctx context.Context, r sdk.LeaseRequest) (time.Duratio
 		sql, args := s.by(r, s.sql.waiting)
 		return found(conn.QueryRow(ctx, sql, args...).Scan(&left), &held)
 	})
-	if !held || err != nil {
+	switch {
+	case !held || err != nil:
 		return 0, err
+	case endless(left):
+		return 0, s.foreign(r, "never expires")
 	}
 	return duration(left), nil
 }

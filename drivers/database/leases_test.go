@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -179,6 +180,54 @@ func TestLeases(t *testing.T) {
 		must(t, tx.Rollback(bounded(t)))
 		s.holds(t, "k", "v")
 		s.refuses(t, lease(leased, "k", "other", time.Minute))
+	})
+
+	t.Run("a row that no driver wrote is an error that names it, and nobody waits for it", func(t *testing.T) {
+		s := fresh(t, server)
+		must(t, s.Ping(bounded(t)))
+		plant := func(strategy, key, owner, expiry string, fence int64) {
+			execute(t, conn, fmt.Sprintf(`INSERT INTO %s (key, strategy, owner, expiry, fence) VALUES ($1, $2, $3, $4::timestamptz, $5)`, s.locks),
+				key, strategy, owner, expiry, fence)
+		}
+		foreign := func(what string, err error, strategy string) {
+			t.Helper()
+			if !errors.Is(err, sdk.ErrCorrupt) || !strings.Contains(err.Error(), "strategy "+strategy) || !strings.Contains(err.Error(), string(s.locks)) {
+				t.Errorf("%s: %v; want ErrCorrupt that names strategy %s and table %s", what, err, strategy, s.locks)
+			}
+		}
+		for _, strategy := range []string{leased, exclusive} {
+			plant(strategy, "endless", "another", "infinity", 1)
+			r := lease(strategy, "endless", "me", time.Minute)
+			_, err := s.AcquireLease(bounded(t), r)
+			foreign("acquire beside a row that never expires", err, strategy)
+			_, err = s.RenewLease(bounded(t), r)
+			foreign("renew beside a row that never expires", err, strategy)
+			foreign("wait for a row that never expires", s.WaitLease(bounded(t), r), strategy)
+			s.gives(t, r, false)
+
+			plant(strategy, "past", "another", "-infinity", 1)
+			s.takes(t, lease(strategy, "past", "me", time.Minute))
+			plant(strategy, "far", "another", "294270-01-01", 1)
+			if g := s.refuses(t, lease(strategy, "far", "me", time.Minute)); g.Remaining < 100*365*24*time.Hour {
+				t.Errorf("%s: a row until the year 294270 has %v left", strategy, g.Remaining)
+			}
+		}
+		plant(exclusive, "highest", "another", "2001-01-01", math.MaxInt64)
+		_, err := s.AcquireLease(bounded(t), lease(exclusive, "highest", "me", time.Minute))
+		foreign("after the highest fence", err, exclusive)
+		plant(exclusive, "high", "another", "2001-01-01", math.MaxInt64-1)
+		if g := s.takes(t, lease(exclusive, "high", "me", time.Minute)); g.Fence != math.MaxInt64 {
+			t.Errorf("after the highest fence but one comes %d", g.Fence)
+		}
+	})
+
+	t.Run("an entry whose row never expires has no TTL", func(t *testing.T) {
+		s := fresh(t, server)
+		s.mustSet(t, "k", "v", time.Hour)
+		execute(t, conn, fmt.Sprintf(`UPDATE %s SET expiry = 'infinity'`, s.settings.table))
+		if ttl, ok, err := s.TTL(bounded(t), "k"); ttl != sdk.NoExpiry || !ok || err != nil {
+			t.Errorf("TTL: %v, %t, %v", ttl, ok, err)
+		}
 	})
 
 	for what, sql := range map[string]string{

@@ -33,6 +33,7 @@ func newStatements(table, locks tableName) statements {
 		"{stamp}", `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`,
 	).Replace
 	clocks := func(template, parameter string) leaseSQL {
+		template = strings.ReplaceAll(template, "{left}", leftSQL)
 		return leaseSQL{
 			server: fill(strings.ReplaceAll(template, "{now}", "clock_timestamp()")),
 			driver: fill(strings.ReplaceAll(template, "{now}", parameter+"::timestamptz")),
@@ -69,6 +70,11 @@ func newStatements(table, locks tableName) statements {
 		overdue:      fill(overdueSQL),
 	}
 }
+
+// leftSQL is what a live lease has left. One without an end, which no driver
+// writes, has a month less than nothing: no difference of two times counts in
+// months.
+const leftSQL = `CASE WHEN isfinite(l.expiry) THEN l.expiry - {now} ELSE interval '-1 month' END`
 
 const (
 	getSQL = `SELECT c.value FROM {cache} AS c WHERE c.key = $1 AND {live}`
@@ -142,7 +148,7 @@ WITH found AS MATERIALIZED (
 )
 SELECT count(*) FILTER (WHERE live) FROM gone`
 
-	ttlSQL = `SELECT c.expiry - clock_timestamp() FROM {cache} AS c WHERE c.key = $1 AND {live}`
+	ttlSQL = `SELECT CASE WHEN isfinite(c.expiry) THEN c.expiry - clock_timestamp() END FROM {cache} AS c WHERE c.key = $1 AND {live}`
 
 	touchSQL = `
 WITH held AS MATERIALIZED (SELECT c.key FROM {cache} AS c WHERE c.key = $1 AND {live} FOR UPDATE)
@@ -192,7 +198,7 @@ const (
 	// and tells how long it lasts.
 	acquireSQL = `
 WITH other AS MATERIALIZED (
-	SELECT l.expiry - {now} AS remaining FROM {locks} AS l
+	SELECT {left} AS remaining FROM {locks} AS l
 	WHERE l.key = $1 AND l.strategy = $2 AND l.owner <> $3 AND l.expiry > {now}
 ), mine AS (
 	INSERT INTO {locks} AS l (key, strategy, owner, expiry, fence)
@@ -212,7 +218,7 @@ WITH mine AS (
 	RETURNING l.fence
 )
 SELECT (SELECT fence FROM mine), (
-	SELECT l.expiry - {now} FROM {locks} AS l
+	SELECT {left} FROM {locks} AS l
 	WHERE l.key = $1 AND l.strategy = $2 AND l.owner <> $3 AND l.expiry > {now})`
 
 	// A lock with a fence keeps its row: the fence must outlive the lease.
@@ -232,7 +238,7 @@ SELECT coalesce((SELECT live FROM kept), (SELECT live FROM gone), false)`
 SELECT EXISTS (SELECT FROM {locks} AS l WHERE l.key = $1 AND l.strategy = $2 AND l.owner = '-' || $3)`
 
 	waitingSQL = `
-SELECT l.expiry - {now} FROM {locks} AS l
+SELECT {left} FROM {locks} AS l
 WHERE l.key = $1 AND l.strategy = $2 AND l.owner <> $3 AND l.expiry > {now}`
 
 	// Whoever notifies holds a lock of the whole server while it commits, so the

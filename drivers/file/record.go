@@ -2,6 +2,7 @@ package file
 
 import (
 	"encoding/json"
+	"math"
 	"time"
 
 	"github.com/cachewright/cachewright/sdk"
@@ -35,7 +36,7 @@ func readRecord(f folder, name, key string) (record, error) {
 		return record{here: thisBoot}, err
 	}
 	r := record{here: thisBoot}
-	if json.Unmarshal(it.value, &r) != nil {
+	if json.Unmarshal(it.value, &r) != nil || r.Fence == math.MaxUint64 { // after which none is higher
 		return record{}, unreadable("no record of a lock")
 	}
 	return r, nil

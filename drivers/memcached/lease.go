@@ -51,7 +51,7 @@ func parseRecord(b []byte) (r record, ok bool) {
 	r.fence = binary.LittleEndian.Uint64(b)
 	r.until = int64(binary.LittleEndian.Uint64(b[8:]))
 	r.owner = string(b[16:])
-	return r, r.until >= 0
+	return r, r.until >= 0 && r.fence < math.MaxUint64 // after which none is higher
 }
 
 // left is how long the lease will last yet, 0 if it has ended.

@@ -2,6 +2,7 @@ package memcached
 
 import (
 	"context"
+	"math"
 	"testing"
 	"time"
 
@@ -224,6 +225,7 @@ func TestARecordThatCantBeReadIsAnError(t *testing.T) {
 		"foreign":   []byte("token"),
 		"cut short": newItem(isLease, q.Key, 0, make([]byte, 15)),
 		"a value":   newItem(plain, q.Key, 0, make([]byte, 20)),
+		"last":      newItem(isLease, q.Key, 0, record{fence: math.MaxUint64}.bytes()),
 	} {
 		t.Run(name, func(t *testing.T) {
 			must(t, direct.Set(&memcache.Item{Key: leaseName(q), Value: item}))

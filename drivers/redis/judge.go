@@ -94,8 +94,9 @@ var answers = []struct {
 	kind   error
 	advice string
 }{
-	{"WRONGTYPE", sdk.ErrCorrupt, "the key holds another type of Redis than a string"},
+	{"WRONGTYPE", sdk.ErrCorrupt, "the key holds another type of Redis than it should"},
 	{"value is not an integer or out of range", sdk.ErrNotInteger, ""},
+	{"hash value is not an integer", sdk.ErrNotInteger, ""},
 	{"increment or decrement would overflow", sdk.ErrOverflow, ""},
 	{"NOSCRIPT", errNoScript, ""},
 	{"invalid bulk length", sdk.ErrTooLarge, "see proto-max-bulk-len of the server"},

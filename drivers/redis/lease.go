@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -107,10 +108,32 @@ func (s *store) lease(ctx context.Context, script script, r sdk.LeaseRequest, re
 		fenced = "fenced"
 	}
 	answer, err := s.run(ctx, script, call{key: leaseName(r), repeat: repeat}, r.Owner, now, lease, keep, fenced)
-	if err != nil {
-		return sdk.LeaseGrant{}, err
+	if err == nil {
+		var g sdk.LeaseGrant
+		if g, err = readGrant(answer); err == nil {
+			return g, nil
+		}
 	}
-	return readGrant(answer)
+	if foreign(err) {
+		return sdk.LeaseGrant{}, fmt.Errorf("%w; it is the record of a lock, the hash %q, and not as this driver writes it: once nobody is in the lock, delete it",
+			asCorrupt(err), leaseName(r))
+	}
+	return sdk.LeaseGrant{}, err
+}
+
+// foreign tells what the server says of a record that is no hash, or whose
+// fence no number can follow.
+func foreign(err error) bool {
+	return errors.Is(err, sdk.ErrCorrupt) || errors.Is(err, sdk.ErrNotInteger) || errors.Is(err, sdk.ErrOverflow)
+}
+
+// asCorrupt keeps what the server said, which is about a value of the caller's
+// elsewhere.
+func asCorrupt(err error) error {
+	if errors.Is(err, sdk.ErrCorrupt) {
+		return err
+	}
+	return fmt.Errorf("%w: %v", sdk.ErrCorrupt, err) // not wrapped: no value of the caller's is to blame
 }
 
 func readGrant(answer any) (sdk.LeaseGrant, error) {

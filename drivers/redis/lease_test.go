@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -129,10 +131,44 @@ func TestAForeignHashIsALockThatNobodyHolds(t *testing.T) {
 	if g, err := store.AcquireLease(ctx, request(sdk.StrategyExclusive, "me", time.Minute)); !g.OK || err != nil {
 		t.Errorf("a lock without a readable end: %+v, %v", g, err)
 	}
-	seen.Del(ctx, "app:job\x00exclusive")
-	seen.LPush(ctx, "app:job\x00exclusive", "x")
-	if _, err := store.AcquireLease(ctx, request(sdk.StrategyExclusive, "me", time.Minute)); !errors.Is(err, sdk.ErrCorrupt) {
-		t.Errorf("a lock that is a list: %v; want ErrCorrupt", err)
+}
+
+func TestAForeignRecordOfALockIsAnErrorThatNamesIt(t *testing.T) {
+	t.Parallel()
+	server := servertest.StartRedis(t, servertest.RedisOptions{})
+	store, seen := on(t, server), observer(t, server)
+	ctx := within(t, patience)
+	const name = "app:job\x00exclusive"
+	r := request(sdk.StrategyExclusive, "me", time.Minute)
+	for what, c := range map[string]struct {
+		plant func() error
+		all   bool // of the operations, not only of an acquisition
+	}{
+		"a string":                         {func() error { return seen.Set(ctx, name, "token", 0).Err() }, true},
+		"a list":                           {func() error { return seen.LPush(ctx, name, "x").Err() }, true},
+		"a hash whose fence is no number":  {func() error { return seen.HSet(ctx, name, "fence", "high").Err() }, false},
+		"a hash whose fence is the last":   {func() error { return seen.HSet(ctx, name, "fence", uint64(math.MaxInt64)).Err() }, false},
+		"a hash whose fence is a fraction": {func() error { return seen.HSet(ctx, name, "fence", "1.5").Err() }, false},
+	} {
+		seen.Del(ctx, name)
+		if err := c.plant(); err != nil {
+			t.Fatal(err)
+		}
+		operations := map[string]func() error{
+			"acquire": func() error { _, err := store.AcquireLease(ctx, r); return err },
+			"renew":   func() error { _, err := store.RenewLease(ctx, r); return err },
+			"release": func() error { _, err := store.ReleaseLease(ctx, r); return err },
+			"wait":    func() error { return store.WaitLease(ctx, r) },
+		}
+		for operation, do := range operations {
+			err := do()
+			if !c.all && operation != "acquire" {
+				continue
+			}
+			if !errors.Is(err, sdk.ErrCorrupt) || errors.Is(err, sdk.ErrOverflow) || !strings.Contains(err.Error(), strconv.Quote(name)) {
+				t.Errorf("%s of %s: %v; want ErrCorrupt that names it", operation, what, err)
+			}
+		}
 	}
 }
 
