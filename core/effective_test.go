@@ -89,9 +89,10 @@ stores.other.driver = acme from config.yaml:15
 stores.other.prefix = app from config.yaml:2
 stores.other.codec = json from default
 stores.other.timeout = 5s from default
+stores.other.on_error = fail from default
 stores.other.lock.strategy = local from config.yaml:15
 stores.other.lock.timeout = 3s from config.yaml:15
-stores.other.password = (hidden) from config.yaml:12`
+stores.other.password = (hidden) from config.yaml:15`
 	if got != want {
 		t.Errorf("settings:\n%s\nwant:\n%s", got, want)
 	}
