@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	_ "github.com/cachewright/cachewright/codecs/all"
 	"github.com/cachewright/cachewright/drivers/builtin"
 )
 
