@@ -3,12 +3,17 @@ package core_test
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	cache "github.com/cachewright/cachewright/core"
 	"github.com/cachewright/cachewright/core/internal/lock"
+	"github.com/cachewright/cachewright/internal/inproc"
 	"github.com/cachewright/cachewright/sdk"
 )
 
@@ -97,20 +102,22 @@ func TestLockInfoIsWhatTheDriverAnnouncedAndTheConfigurationSays(t *testing.T) {
 	second := time.Second
 	f := newFake()
 	f.traits = sdk.Traits{LockStrategy: sdk.StrategyRedlock, LockScope: sdk.ScopeCluster}
-	m := f.open(t, cache.Config{Default: "plain", Stores: map[string]cache.StoreConfig{
+	stores := map[string]cache.StoreConfig{
 		"plain":     {Driver: "fake"},
 		"local":     {Driver: "fake", Lock: cache.LockConfig{Strategy: sdk.StrategyLocal}},
 		"lease":     {Driver: "fake", Lock: cache.LockConfig{Strategy: sdk.StrategyLease, Timeout: &second}},
-		"exclusive": {Driver: "fake", Lock: cache.LockConfig{Strategy: sdk.StrategyExclusive}},
-	}})
+		"exclusive": {Driver: "fake", Lock: cache.LockConfig{Strategy: sdk.StrategyExclusive, Wait: &second}},
+	}
+	m := f.open(t, cache.Config{Default: "plain", Stores: stores})
 	for name, want := range map[string]cache.LockInfo{
 		"plain":     {Strategy: "redlock", Scope: "cluster", DefaultLease: "10s", Timeout: "is lease and wait, after which the block runs without the lock; 0 is none"},
 		"local":     {Strategy: "local", Scope: "process", Timeout: "limits the wait; 0 is one attempt", OwnerChecked: true},
 		"lease":     {Strategy: "lease", Scope: "cluster", DefaultLease: "1s", Timeout: "limits the wait and is the lease; 0 is one attempt", OwnerChecked: true},
 		"exclusive": {Strategy: "exclusive", Scope: "cluster", DefaultLease: "30s", Renewed: true, Timeout: "limits the wait; 0 is one attempt", OwnerChecked: true},
 	} {
+		want.Block = stores[name].Lock
 		got, err := repository(t, m, name).LockInfo(t.Context())
-		if err != nil || got != want {
+		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, %v; want %+v", name, got, err, want)
 		}
 	}
@@ -119,3 +126,54 @@ func TestLockInfoIsWhatTheDriverAnnouncedAndTheConfigurationSays(t *testing.T) {
 		t.Errorf("a store that can't lock: %+v, %v", info, err)
 	}
 }
+
+// What only a driver can tell of a lock block is told with the place where it
+// stands.
+func TestLockInfoFindsALockBlockThatItsDriverCantCarryOut(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	text := `default: hasty
+stores:
+  hasty:
+    driver: fake
+    lock:
+      strategy: exclusive
+      lease: 1ms
+  unable:
+    driver: plain
+    lock: {strategy: lease, timeout: 1s}
+`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := newFake()
+	f.traits.ShortestLease = time.Second
+	ctx := inproc.With(t.Context(), map[string]sdk.Driver{
+		"fake":  f.driver("fake"),
+		"plain": sdk.Define("plain", "1", func(context.Context, struct{}) (bareStore, error) { return bareStore{}, nil }),
+	})
+	m, err := cache.Open(ctx, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close(context.WithoutCancel(ctx))
+	for name, c := range map[string]struct {
+		at   string
+		kind error
+	}{
+		"hasty":  {path + ":7: stores.hasty.lock.lease: ", cache.ErrInvalidLockOption},
+		"unable": {path + ":10: stores.unable.lock.strategy: ", errors.ErrUnsupported},
+	} {
+		_, err := repository(t, m, name).LockInfo(ctx)
+		if !errors.Is(err, cache.ErrInvalidConfig) || !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.at) {
+			t.Errorf("%s: %v; want one at %s", name, err, c.at)
+		}
+	}
+}
+
+// A bareStore has nothing but what every store has.
+type bareStore struct{}
+
+func (bareStore) Get(context.Context, string) ([]byte, bool, error)        { return nil, false, nil }
+func (bareStore) Set(context.Context, string, []byte, time.Duration) error { return nil }
+func (bareStore) Delete(context.Context, string) (bool, error)             { return false, nil }
+func (bareStore) Close() error                                             { return nil }
