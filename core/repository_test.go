@@ -370,7 +370,7 @@ func TestHooksMeetEveryCallAndMayRefuseOrForgive(t *testing.T) {
 	_, _ = r.Get(t.Context(), "k")
 	_, _ = r.GetMany(t.Context(), []string{"k", "absent"})
 	_ = r.Lock("k").Do(t.Context(), func(context.Context) error { return errBlock })
-	want := []string{"set k 0 3 <nil>", "get k 1 3 <nil>", "get-many  1 3 <nil>", "lock k 0 0 " + errBlock.Error()}
+	want := []string{"set k 0 3 <nil>", "get k 1 3 <nil>", "get-many  1 3 <nil>", "lock-wait k 0 0 <nil>", "lock k 0 0 " + errBlock.Error()}
 	if !slices.Equal(h.seen, want) {
 		t.Errorf("the hook saw %q, want %q", h.seen, want)
 	}

@@ -66,7 +66,7 @@ var rules = []rule{
 	{of: "internal/demo", may: []string{"core", "drivers/builtin", "telemetry"}},
 	{of: "telemetry", may: []string{"core", "internal/wire"}, tests: []string{"internal/builtin", "internal/inproc", "sdk"}},
 	{of: "examples/...", may: []string{"cachetest", "codecs/...", "core", "drivers/builtin", "examples/...", "sdk"}},
-	{of: "docs/...", tests: []string{"codecs/...", "core", "drivers/...", "internal/...", "sdk"}},
+	{of: "docs/...", tests: []string{"codecs/...", "core", "drivers/...", "internal/...", "sdk", "telemetry"}},
 	{of: "cachetest/...", may: []string{"cachetest/...", "core", "internal/inproc", "sdk"}},
 	{
 		of:    "internal/lockcheck/...",

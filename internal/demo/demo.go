@@ -28,11 +28,18 @@ const (
 	closeTime = 10 * time.Second
 )
 
-// Run plays the demonstration on the tree below dir and reports to out. It
+// Options change a demonstration.
+type Options struct {
+	Dir     string // the tree to summarize
+	Metrics string // where to serve metrics, "127.0.0.1:0" for any free port; "" serves none
+	Keep    bool   // go on serving metrics when all is done, until the context ends
+}
+
+// Run plays the demonstration on the tree below a folder and reports to out. It
 // fails if a store needed more than one scan or if callers lost a call that is
 // safe to repeat.
-func Run(ctx context.Context, dir string, out io.Writer, logger *slog.Logger) error {
-	dir, err := filepath.Abs(dir)
+func Run(ctx context.Context, o Options, out io.Writer, logger *slog.Logger) error {
+	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
 		return err
 	}
@@ -45,11 +52,36 @@ func Run(ctx context.Context, dir string, out io.Writer, logger *slog.Logger) er
 	}
 	defer os.RemoveAll(folder)
 	d := &demo{dir: dir, out: out}
-	if d.caches, err = cache.OpenConfig(ctx, configuration(folder), cache.WithHook(&d.tally), cache.WithLogger(logger)); err != nil {
+	opts := []cache.Option{cache.WithHook(&d.tally), cache.WithLogger(logger)}
+	if o.Metrics != "" {
+		if d.metrics, err = serveMetrics(o.Metrics); err != nil {
+			return err
+		}
+		opts = append(opts, cache.WithHook(d.metrics.telemetry))
+	}
+	if d.caches, err = cache.OpenConfig(ctx, configuration(folder), opts...); err != nil {
+		return errors.Join(err, d.metrics.close(ctx))
+	}
+	err = d.measured(ctx, o.Keep)
+	err = errors.Join(err, d.close(ctx), d.metrics.close(ctx))
+	return errors.Join(err, d.deaf)
+}
+
+// measured plays while metrics are served, if they are to be.
+func (d *demo) measured(ctx context.Context, keep bool) error {
+	if d.metrics == nil {
+		return d.play(ctx)
+	}
+	if err := d.metrics.observe(d.caches); err != nil {
 		return err
 	}
-	err = errors.Join(d.play(ctx), d.close(ctx))
-	return errors.Join(err, d.deaf)
+	d.say("Metrics are at %s\n", d.metrics.url)
+	if err := d.play(ctx); err != nil || !keep || d.deaf != nil {
+		return err
+	}
+	d.say("\nMetrics stay at %s until you interrupt this.\n", d.metrics.url)
+	<-ctx.Done()
+	return nil
 }
 
 func configuration(folder string) cache.Config {
@@ -65,11 +97,12 @@ func configuration(folder string) cache.Config {
 }
 
 type demo struct {
-	dir    string
-	out    io.Writer
-	caches *cache.CacheManager
-	tally  tally
-	deaf   error // why the report can't be written
+	dir     string
+	out     io.Writer
+	caches  *cache.CacheManager
+	metrics *metrics // nil: none
+	tally   tally
+	deaf    error // why the report can't be written
 }
 
 func (d *demo) play(ctx context.Context) error {
