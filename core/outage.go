@@ -22,25 +22,32 @@ func (s *store) spare(caller context.Context, err error) error {
 	if err == nil || !s.missOnError || caller.Err() != nil {
 		return err
 	}
-	var batch *BatchError
-	if errors.As(err, &batch) {
-		return batch.withoutOutages()
-	}
 	_, bounded := caller.Deadline()
-	if isOutage(err) || !bounded && errors.Is(err, context.DeadlineExceeded) {
+	if batch, ok := errors.AsType[*BatchError](err); ok {
+		return batch.withoutOutages(bounded)
+	}
+	if isOutage(err, bounded) {
 		return nil
 	}
 	return err
 }
 
-func isOutage(err error) bool {
-	return (errors.Is(err, ErrUnavailable) || errors.Is(err, ErrOverloaded)) && !errors.Is(err, ErrCorrupt)
+// isOutage tells that nothing could be asked. bounded says that a deadline is
+// the caller's and not the store's.
+func isOutage(err error, bounded bool) bool {
+	switch {
+	case errors.Is(err, ErrCorrupt):
+		return false
+	case errors.Is(err, ErrUnavailable), errors.Is(err, ErrOverloaded):
+		return true
+	}
+	return !bounded && errors.Is(err, context.DeadlineExceeded)
 }
 
 // withoutOutages are the keys that failed for other reasons, nil if none did.
-func (e *BatchError) withoutOutages() error {
+func (e *BatchError) withoutOutages(bounded bool) error {
 	failed := maps.Clone(e.Failed)
-	maps.DeleteFunc(failed, func(_ string, err error) bool { return isOutage(err) })
+	maps.DeleteFunc(failed, func(_ string, err error) bool { return isOutage(err, bounded) })
 	if len(failed) == 0 {
 		return nil
 	}
