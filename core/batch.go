@@ -91,7 +91,7 @@ func (r *CacheRepository) SetMany(ctx context.Context, values map[string]any, tt
 		if err != nil {
 			return err
 		}
-		encoded[i] = written{escaped(data), isInteger(values[key])}
+		encoded[i] = written{data: escaped(data), integer: isInteger(values[key])}
 	}
 	b, err := r.beginBatch(ctx, OpSetMany, keys)
 	if err != nil {

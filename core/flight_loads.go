@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -15,11 +16,13 @@ type loadKey struct{ key, codec string }
 // loads are the detached resolvers of a store, at most one a key.
 type loads struct {
 	manager *CacheManager
+	// ended counts loads. One that ended since a caller's read may have stored
+	// what that read missed.
+	ended atomic.Uint64
 
 	mu      sync.Mutex // guards below
 	running map[loadKey]*loading
 	paused  map[loadKey]time.Time // until when a key's resolver is left in peace
-	ended   uint64                // how many loads there were
 }
 
 // A loading is one detached resolver under way. What it found is there once
@@ -36,14 +39,6 @@ type loading struct {
 	panicked *ResolverPanic
 
 	waiters int // guarded by loads.mu
-}
-
-// endedCount is what start compares: a load that ended since a caller's read may
-// have stored what that read missed.
-func (g *loads) endedCount() uint64 {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.ended
 }
 
 // join returns the load of a key, starting it if none runs. A load ends with
@@ -68,7 +63,7 @@ func (g *loads) join(ctx context.Context, key loadKey, limit time.Duration, seen
 		g.running = make(map[loadKey]*loading)
 	}
 	g.running[key] = a
-	again := g.ended != seen
+	again := g.ended.Load() != seen
 	go func() {
 		defer g.manager.blocks.leave()
 		defer cancel()
@@ -116,7 +111,7 @@ func (a *loading) overdue() error {
 func (g *loads) finish(a *loading) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.ended++
+	g.ended.Add(1)
 	if g.running[a.key] == a {
 		delete(g.running, a.key)
 	}

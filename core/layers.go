@@ -15,6 +15,7 @@ import (
 type written struct {
 	data    []byte
 	integer bool
+	settled bool // its TTL has had its jitter
 }
 
 // isInteger tells values that integerText writes.

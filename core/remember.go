@@ -50,7 +50,7 @@ func (r *CacheRepository) compute(ctx context.Context, key string, ttl time.Dura
 	if err != nil {
 		return Value{}, err
 	}
-	err = r.set(ctx, key, written{escaped(data), isInteger(resolved)}, ttl)
+	err = r.set(ctx, key, written{data: escaped(data), integer: isInteger(resolved)}, ttl)
 	return r.value(key, data, true), r.store.spare(ctx, err)
 }
 

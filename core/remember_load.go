@@ -45,7 +45,7 @@ func (r *CacheRepository) rememberWith(ctx context.Context, key string, ttl time
 	}
 	l := &load{CacheRepository: r, policy: p, key: key, ttl: ttl, accept: accept, resolve: resolve}
 	if p.detached {
-		l.seen = r.store.loads.endedCount()
+		l.seen = r.store.loads.ended.Load()
 	}
 	if l.had, err = l.look(ctx); err != nil {
 		return Value{}, err
@@ -205,7 +205,8 @@ func (l *load) run(ctx context.Context, again bool) (v Value, err error) {
 	} else {
 		v, err = l.attempt(ctx, again)
 	}
-	if l.pause > 0 && failed(v, err) {
+	callerLeft := !l.detached && ctx.Err() != nil
+	if l.pause > 0 && failed(v, err) && !callerLeft {
 		l.store.loads.pause(l.id(), l.pause)
 	}
 	return v, err
@@ -252,7 +253,7 @@ func (l *load) compute(ctx context.Context) (Value, error) {
 		return Value{}, err
 	}
 	v := l.value(l.key, payload, true)
-	ttl, err := l.policy.ttl(l.ttl, resolved)
+	ttl, err := l.lifetimeOf(resolved)
 	if err != nil {
 		return v, l.fail(OpSet, l.key, err)
 	}
@@ -263,6 +264,22 @@ func (l *load) compute(ctx context.Context) (Value, error) {
 	return v, l.keep(ctx, e, resolved, ttl, l.policy.stale)
 }
 
+// lifetimeOf is the TTL of a value that was resolved just now; without one it is
+// not stored.
+func (l *load) lifetimeOf(value any) (ttl time.Duration, err error) {
+	ttl = l.ttl
+	if l.choose != nil {
+		ttl, err = l.choose(value)
+	}
+	if err == nil && ttl == DefaultTTL {
+		ttl, err = l.store.lifetime(ttl)
+	}
+	if err != nil || ttl <= 0 {
+		return 0, err
+	}
+	return shortened(ttl, l.jitter), nil
+}
+
 // keep stores an entry for its TTL, and a value for more time after it.
 func (l *load) keep(ctx context.Context, e envelope, resolved any, ttl, more time.Duration) error {
 	bounded, cancel := l.bounded(ctx)
@@ -271,9 +288,10 @@ func (l *load) keep(ctx context.Context, e envelope, resolved any, ttl, more tim
 		ctx = context.WithoutCancel(ctx)
 	}
 	if e.kind == kindValue && !l.headed() {
-		return l.store.spare(ctx, l.set(bounded, l.key, written{escaped(e.payload), isInteger(resolved)}, ttl))
+		return l.store.spare(ctx, l.set(bounded, l.key, written{data: escaped(e.payload), integer: isInteger(resolved)}, ttl))
 	}
+	ttl = l.store.jittered(OpSet, ttl)
 	e.written = time.Now()
 	e.due = dueAt(e.written, ttl)
-	return l.store.spare(ctx, l.set(bounded, l.key, written{data: e.sealed()}, longer(ttl, more)))
+	return l.store.spare(ctx, l.set(bounded, l.key, written{data: e.sealed(), settled: true}, longer(ttl, more)))
 }

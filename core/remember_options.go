@@ -180,8 +180,9 @@ func TTLJitter(fraction float64) RememberOption {
 }
 
 // TTLFrom lets the resolved value choose its TTL, instead of the one given to
-// Remember. Zero or less says that it is out of date already: the value is
-// returned and not stored. A value of another type than T is ErrWrongType.
+// Remember; DefaultTTL is the store's. Zero or less says that it is out of date
+// already: the value is returned and not stored. A value of another type than T
+// is ErrWrongType.
 func TTLFrom[T any](choose func(value T) time.Duration) RememberOption {
 	return func(p *policy) {
 		p.choose = func(value any) (time.Duration, error) {
@@ -196,21 +197,6 @@ func TTLFrom[T any](choose func(value T) time.Duration) RememberOption {
 
 // headed reports whether the values of this policy need their freshness noted.
 func (p *policy) headed() bool { return p.stale > 0 || p.ahead > 0 || p.chance > 0 }
-
-// ttl is the TTL of a value that was resolved just now.
-func (p *policy) ttl(given time.Duration, value any) (time.Duration, error) {
-	if p.choose != nil {
-		chosen, err := p.choose(value)
-		if err != nil || chosen <= 0 {
-			return 0, err
-		}
-		given = chosen
-	}
-	if p.jitter == 0 || given == Forever {
-		return given, nil
-	}
-	return max(1, given-time.Duration(p.jitter*rand.Float64()*float64(given))), nil
-}
 
 // due reports whether a fresh entry should be computed anew already.
 func (p *policy) due(e envelope, now time.Time) bool {

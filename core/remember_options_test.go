@@ -766,3 +766,47 @@ func TestWhatFailsInTheBackgroundIsLogged(t *testing.T) {
 		}
 	})
 }
+
+func TestACallerThatLeavesIsNoFailureToPauseFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &source{}
+		r := newFake().repository(t)
+		opts := []cache.RememberOption{cache.StaleFor(time.Hour), cache.RetryAfter(time.Hour)}
+		s.want(t, r, 1, false, opts...)
+		time.Sleep(2 * time.Minute)
+		s.set(time.Second, nil)
+		ctx, leave := context.WithTimeout(t.Context(), time.Millisecond)
+		defer leave()
+		if _, err := r.Remember(ctx, "k", time.Minute, s.resolve, opts...); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Remember: %v", err)
+		}
+		s.want(t, r, 3, false, opts...)
+	})
+}
+
+func TestTheStoresJitterShortensFreshnessToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newFake().open(t, cache.Config{Stores: map[string]cache.StoreConfig{"main": {Driver: "fake", DefaultTTL: time.Hour, TTLJitter: 0.5}}})
+		r := repository(t, m, "main")
+		keys := strings.Split("abcdefghijklmnopqrst", "")
+		for _, key := range keys {
+			if _, err := r.Remember(t.Context(), key, cache.Forever, constant(1), cache.StaleFor(time.Hour), cache.TTLFrom(func(any) time.Duration { return cache.DefaultTTL })); err != nil {
+				t.Fatal(err)
+			}
+			if ttl, _, err := r.TTL(t.Context(), key); err != nil || ttl < 90*time.Minute || ttl > 2*time.Hour {
+				t.Errorf("TTL: %v, %v; want the time it is kept, its jitter once", ttl, err)
+			}
+		}
+		time.Sleep(45 * time.Minute)
+		fresh := 0
+		values, err := r.GetMany(t.Context(), keys)
+		for _, v := range values {
+			if v.Found() {
+				fresh++
+			}
+		}
+		if err != nil || fresh == 0 || fresh == len(keys) {
+			t.Errorf("%d of %d are fresh, %v; want some", fresh, len(keys), err)
+		}
+	})
+}

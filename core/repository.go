@@ -98,7 +98,7 @@ func (r *CacheRepository) Set(ctx context.Context, key string, value any, ttl ti
 	if err != nil {
 		return err
 	}
-	return r.set(ctx, key, written{escaped(data), isInteger(value)}, ttl)
+	return r.set(ctx, key, written{data: escaped(data), integer: isInteger(value)}, ttl)
 }
 
 func (r *CacheRepository) set(ctx context.Context, key string, value written, ttl time.Duration) error {
@@ -116,7 +116,7 @@ func (r *CacheRepository) Add(ctx context.Context, key string, value any, ttl ti
 	if err != nil {
 		return false, err
 	}
-	w, err := r.beginWrite(ctx, OpAdd, key, written{escaped(data), isInteger(value)}, ttl)
+	w, err := r.beginWrite(ctx, OpAdd, key, written{data: escaped(data), integer: isInteger(value)}, ttl)
 	if err != nil {
 		return false, err
 	}
@@ -130,7 +130,7 @@ func (r *CacheRepository) Replace(ctx context.Context, key string, value any, tt
 	if err != nil {
 		return false, err
 	}
-	w, err := r.beginWrite(ctx, OpReplace, key, written{escaped(data), isInteger(value)}, ttl)
+	w, err := r.beginWrite(ctx, OpReplace, key, written{data: escaped(data), integer: isInteger(value)}, ttl)
 	if err != nil {
 		return false, err
 	}
@@ -166,7 +166,10 @@ func (r *CacheRepository) beginWrite(ctx context.Context, op Op, key string, val
 	if limit := c.opened.Traits().MaxValue; limit > 0 && int64(len(data)) > limit {
 		return write{}, c.end(Outcome{Err: fmt.Errorf("%w: it has %d bytes, and the store takes %d", ErrTooLarge, len(data), limit)})
 	}
-	return write{c, data, driverTTL(r.store.jittered(op, ttl), c.opened.granularity)}, nil
+	if !value.settled {
+		ttl = r.store.jittered(op, ttl)
+	}
+	return write{c, data, driverTTL(ttl, c.opened.granularity)}, nil
 }
 
 func (r *CacheRepository) encode(op Op, key string, value any) ([]byte, error) {

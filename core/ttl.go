@@ -33,10 +33,18 @@ func (s *store) lifetime(ttl time.Duration) (time.Duration, error) {
 // jittered shortens the TTL of a value by a random part of the store's
 // ttl_jitter. What guards or counts for a time keeps the time it was given.
 func (s *store) jittered(op Op, ttl time.Duration) time.Duration {
-	if s.ttlJitter == 0 || ttl == Forever || op == OpAdd || op == OpIncrement {
+	if op == OpAdd || op == OpIncrement {
 		return ttl
 	}
-	return max(1, ttl-time.Duration(rand.Float64()*s.ttlJitter*float64(ttl)))
+	return shortened(ttl, s.ttlJitter)
+}
+
+// shortened takes a random part of up to fraction off a TTL; Forever stays.
+func shortened(ttl time.Duration, fraction float64) time.Duration {
+	if fraction == 0 || ttl == Forever {
+		return ttl
+	}
+	return max(1, ttl-time.Duration(rand.Float64()*fraction*float64(ttl)))
 }
 
 func checkTTL(ttl time.Duration) error {
