@@ -21,7 +21,7 @@ func (a *app) counting(use, short string, step func(*cache.CacheRepository, cont
 	cmd := &cobra.Command{
 		Use:   use,
 		Short: short,
-		Long:  short + ". DELTA is 1 if left out; a negative one follows --. --ttl counts only where the counter is created.",
+		Long:  short + ". DELTA is 1 if left out; a negative one follows --. An absent counter\nstarts from 0, and only then --ttl counts.",
 		Args:  cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			delta, err := deltaOf(args[1:])

@@ -47,9 +47,13 @@ type app struct {
 	debug  bool
 }
 
+func newApp(stdin io.Reader, stdout, stderr io.Writer) *app {
+	return &app{stdin: stdin, stdout: stdout, stderr: stderr, color: choiceOf("auto", "always", "never")}
+}
+
 // run is the whole program but for the process around it.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, color: choiceOf("auto", "always", "never")}
+	a := newApp(stdin, stdout, stderr)
 	root := a.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -66,7 +70,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 // complain says what failed and what to do next.
 func (a *app) complain(err error) {
 	p := a.palette(a.stderr)
-	fmt.Fprintln(a.stderr, p.bad("cachewright:"), brief(err))
+	text := brief(err)
+	if faults := strings.Count(text, "\n") + 1; faults > 1 && errors.Is(err, cache.ErrInvalidConfig) {
+		text = fmt.Sprintf("the configuration has %d faults:\n%s", faults, text)
+	}
+	fmt.Fprintln(a.stderr, p.bad("cachewright:"), text)
 	if next := hint(err); next != "" {
 		fmt.Fprintln(a.stderr, p.bold("next:"), next)
 	}
@@ -210,7 +218,7 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 // no sentence.
 func argumentsText(err error, args []string) string {
 	if strings.Contains(err.Error(), "arg(s)") {
-		return "there are " + counted(len(args), "argument")
+		return counted(len(args), "argument") + " given"
 	}
 	return err.Error()
 }

@@ -137,8 +137,8 @@ func TestExpiryAndKeys(t *testing.T) {
 		{args: "clear --yes"},
 		{args: "keys"},
 		{args: "--store raw get k --raw", stdout: "x"},
-		{args: "set k 1 --ttl 0s", code: exitUsage, stderr: "invalid TTL"},
-		{args: "set k 1 --ttl 5", code: exitUsage, stderr: "missing unit"},
+		{args: "set k 1 --ttl 0s", code: exitUsage, stderr: "a time to live above zero"},
+		{args: "set k 1 --ttl 5", code: exitUsage, stderr: "a duration with a unit, such as 90s"},
 	})
 	s.play([]step{{args: "set k 1 --ttl 1h"}})
 	if _, stdout, _ := s.run("", "ttl", "k"); !regexp.MustCompile(`^(59m5\d|1h0m0)[.\ds]+\n$`).MatchString(stdout) {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -27,8 +28,23 @@ func (w *write) flags(cmd *cobra.Command) *cobra.Command {
 type lifetime struct{ time.Duration }
 
 func (l *lifetime) flag(cmd *cobra.Command) {
-	cmd.Flags().DurationVar(&l.Duration, "ttl", cache.Forever, "how long the entry lives, such as 90s (for ever if left out)")
-	cmd.Flags().Lookup("ttl").DefValue = "0s" // which help leaves out
+	l.Duration = cache.Forever
+	cmd.Flags().Var(l, "ttl", "how long the entry lives, such as 90s (for ever if left out)")
+	cmd.Flags().Lookup("ttl").DefValue = "0" // which help leaves out
+}
+
+func (l *lifetime) Type() string { return "duration" }
+
+func (l *lifetime) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	switch {
+	case err != nil:
+		return errors.New("give a duration with a unit, such as 90s")
+	case d <= 0:
+		return errors.New("an entry needs a time to live above zero, such as 90s; without --ttl it stays for ever")
+	}
+	l.Duration = d
+	return nil
 }
 
 // value reads the argument, or stdin where it is "-", and chooses the codec
