@@ -136,8 +136,8 @@ func (a *app) lockWorker() *exec.Cmd {
 		self = os.Args[0]
 	}
 	args := []string{"bench", benchWorker, "--store", a.store}
-	if a.config != "" {
-		args = append(args, "--config", a.config)
+	for _, file := range a.config {
+		args = append(args, "--config", file)
 	}
 	return exec.Command(self, args...)
 }

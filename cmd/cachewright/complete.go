@@ -127,7 +127,7 @@ func (a *app) whileCompleting(cmd *cobra.Command, f func(context.Context, *cache
 	ctx, cancel := context.WithTimeout(ctx, completionTime)
 	defer cancel()
 	quiet := app{stderr: io.Discard}
-	m, err := cache.Open(ctx, a.config, cache.WithLogger(quiet.logger()))
+	m, err := a.openWith(ctx, cache.WithLogger(quiet.logger()))
 	if err != nil {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -47,6 +48,15 @@ func (e entry) data() []byte {
 		return *e.Base64
 	}
 	return e.Value
+}
+
+// stored is what the store is given: an integer as one, so that it can be
+// counted with, under compression and encryption too.
+func (e entry) stored() any {
+	if n, ok := integerOf(e.data()); ok && strconv.FormatInt(n, 10) == string(e.data()) {
+		return n
+	}
+	return e.data()
 }
 
 func (e entry) ttl() time.Duration {

@@ -92,7 +92,7 @@ func (a *app) printMany(ctx context.Context, r *cache.CacheRepository, keys []st
 			return err
 		}
 		for _, key := range some {
-			if err := a.printJSON(readingOf(key, values[key])); err != nil {
+			if err := a.printJSON(a.readingOf(key, values[key])); err != nil {
 				return err
 			}
 			all = all && values[key].Found()

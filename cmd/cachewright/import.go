@@ -187,7 +187,7 @@ func byLifetime(batch []numbered) [][]numbered {
 func (im *importer) storeGroup(ctx context.Context, r *cache.CacheRepository, group []numbered) error {
 	values := make(map[string]any, len(group))
 	for _, e := range group {
-		values[e.Key] = e.data()
+		values[e.Key] = e.stored()
 	}
 	err := r.SetMany(ctx, values, group[0].ttl())
 	if isUsage(err) { // nothing was stored, and the error tells no line
@@ -226,11 +226,11 @@ func (im *importer) storeEach(ctx context.Context, r *cache.CacheRepository, bat
 func (im *importer) storeOne(ctx context.Context, r *cache.CacheRepository, e numbered) (stored bool, err error) {
 	switch {
 	case im.add:
-		return r.Add(ctx, e.Key, e.data(), e.ttl())
+		return r.Add(ctx, e.Key, e.stored(), e.ttl())
 	case im.replace:
-		return r.Replace(ctx, e.Key, e.data(), e.ttl())
+		return r.Replace(ctx, e.Key, e.stored(), e.ttl())
 	}
-	return true, r.Set(ctx, e.Key, e.data(), e.ttl())
+	return true, r.Set(ctx, e.Key, e.stored(), e.ttl())
 }
 
 // report prints what was done, whatever came in between.

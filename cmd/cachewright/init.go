@@ -24,6 +24,9 @@ stands, with a store of files below its folder. A file that is there stays as it
 		Example: "  cachewright init\n  cachewright -c caches.yaml init",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
+			if len(a.config) > 1 {
+				return usagef("init writes one file; give -c once")
+			}
 			path := a.configPath()
 			if err := writeStarter(path, force); err != nil {
 				return err
@@ -39,13 +42,13 @@ stands, with a store of files below its folder. A file that is there stays as it
 	return cmd
 }
 
-// configPath is the file that the configuration would be read from.
+// configPath is the first file that the configuration would be read from.
 func (a *app) configPath() string {
-	if a.config != "" {
-		return a.config
+	if len(a.config) > 0 {
+		return a.config[0]
 	}
-	if named := os.Getenv("CACHEWRIGHT_CONFIG"); named != "" {
-		return named
+	if named := filepath.SplitList(os.Getenv("CACHEWRIGHT_CONFIG")); len(named) > 0 {
+		return named[0]
 	}
 	return "config.yaml"
 }

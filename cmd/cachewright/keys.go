@@ -88,7 +88,7 @@ func (a *app) touch() *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.on(cmd.Context(), func(r *cache.CacheRepository) error {
-				touched, err := r.Touch(cmd.Context(), args[0], ttl.Duration)
+				touched, err := r.Touch(cmd.Context(), args[0], ttl.in(a.about))
 				if err != nil {
 					return err
 				}

@@ -40,9 +40,11 @@ type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 
-	config string
+	config []string // files, each laid over those before it
 	store  string
 	color  choice
+	outage outage
+	about  aboutStore // -s
 	json   bool
 	debug  bool
 }
@@ -138,7 +140,7 @@ func (a *app) root() *cobra.Command {
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	flags := root.PersistentFlags()
-	flags.StringVarP(&a.config, "config", "c", "", "configuration `file` (default $CACHEWRIGHT_CONFIG, else config.yaml)")
+	flags.StringArrayVarP(&a.config, "config", "c", nil, "configuration `file`; again for one that is laid over it (default $CACHEWRIGHT_CONFIG, else config.yaml)")
 	flags.StringVarP(&a.store, "store", "s", "", "`name` of the store (default: the configuration's default)")
 	flags.BoolVar(&a.json, "json", false, "answer in JSON")
 	flags.Var(&a.color, "color", "when to paint words; auto: on a terminal, unless NO_COLOR is set")
@@ -231,7 +233,7 @@ func usageOf(cmd *cobra.Command) string {
 
 // open opens the manager of the configuration. close is always to be called.
 func (a *app) open(ctx context.Context) (m *cache.CacheManager, close func(), err error) {
-	m, err = cache.Open(ctx, a.config, cache.WithLogger(a.logger()))
+	m, err = a.openWith(ctx, cache.WithLogger(a.logger()), cache.WithHook(&a.outage))
 	if err != nil {
 		return nil, func() {}, err
 	}
@@ -244,14 +246,31 @@ func (a *app) open(ctx context.Context) (m *cache.CacheManager, close func(), er
 	}, nil
 }
 
-// on runs f on the chosen store.
+// openWith opens the files of -c, or those that the environment names.
+func (a *app) openWith(ctx context.Context, opts ...cache.Option) (*cache.CacheManager, error) {
+	first := ""
+	for i, file := range a.config {
+		if i == 0 {
+			first = file
+			continue
+		}
+		opts = append(opts, cache.WithFile(file))
+	}
+	return cache.Open(ctx, first, opts...)
+}
+
+// on runs f on the chosen store. A store with on_error: miss hides outages from
+// an application; here somebody wants to know.
 func (a *app) on(ctx context.Context, f func(*cache.CacheRepository) error) error {
 	return a.onAll(ctx, func(m *cache.CacheManager) error {
 		r, err := m.Store(a.store)
 		if err != nil {
 			return err
 		}
-		return f(r.(*cache.CacheRepository))
+		if err := a.learn(ctx, m, r.Name()); err != nil {
+			return err
+		}
+		return a.outage.over(f(r.(*cache.CacheRepository)))
 	})
 }
 

@@ -49,7 +49,7 @@ func (a *app) writing(use, short string, store func(context.Context, *cache.Cach
 				if err != nil {
 					return err
 				}
-				return store(cmd.Context(), r, args[0], value, w.ttl.Duration)
+				return store(cmd.Context(), r, args[0], value, w.ttl.in(a.about))
 			})
 		},
 	})

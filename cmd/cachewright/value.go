@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"time"
 
 	cache "github.com/cachewright/cachewright/core"
@@ -24,27 +26,68 @@ func (w *write) flags(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// A lifetime is the flag --ttl; unset it means for ever.
-type lifetime struct{ time.Duration }
+// A lifetime is the flag --ttl. Left out, it is the store's default_ttl, or for
+// ever where there is none.
+type lifetime struct {
+	ttl   time.Duration
+	given bool
+}
 
 func (l *lifetime) flag(cmd *cobra.Command) {
-	l.Duration = cache.Forever
-	cmd.Flags().Var(l, "ttl", "how long the entry lives, such as 90s (for ever if left out)")
-	cmd.Flags().Lookup("ttl").DefValue = "0" // which help leaves out
+	cmd.Flags().Var(l, "ttl", "how long the entry lives, such as 90s, or forever (left out, the store's default_ttl, else forever)")
 }
 
 func (l *lifetime) Type() string { return "duration" }
 
+// String is nothing: there is no default that help could show.
+func (l *lifetime) String() string { return "" }
+
 func (l *lifetime) Set(text string) error {
+	if text == "forever" {
+		l.ttl, l.given = cache.Forever, true
+		return nil
+	}
 	d, err := time.ParseDuration(text)
 	switch {
 	case err != nil:
-		return errors.New("give a duration with a unit, such as 90s")
+		return errors.New("give a duration with a unit, such as 90s, or forever")
 	case d <= 0:
-		return errors.New("an entry needs a time to live above zero, such as 90s; without --ttl it stays for ever")
+		return errors.New("an entry needs a time to live above zero, such as 90s, or forever")
 	}
-	l.Duration = d
+	l.ttl, l.given = d, true
 	return nil
+}
+
+// in is the TTL for a store.
+func (l *lifetime) in(about aboutStore) time.Duration {
+	switch {
+	case l.given:
+		return l.ttl
+	case about.defaultTTL:
+		return cache.DefaultTTL
+	}
+	return cache.Forever
+}
+
+// An aboutStore is what commands have to know of the store of -s.
+type aboutStore struct {
+	codec      string
+	defaultTTL bool // it has one
+}
+
+func (a *app) learn(ctx context.Context, m *cache.CacheManager, store string) error {
+	for _, info := range m.Stores() {
+		if info.Name == store {
+			a.about.codec = info.Codec
+		}
+	}
+	settings, err := m.Settings(ctx, false)
+	for _, s := range settings {
+		if s.Key == "stores."+store+".default_ttl" {
+			a.about.defaultTTL = true
+		}
+	}
+	return err
 }
 
 // value reads the argument, or stdin where it is "-", and chooses the codec
@@ -67,7 +110,49 @@ func (a *app) value(ctx context.Context, arg string, raw bool, r *cache.CacheRep
 		quoted, _ := json.Marshal(arg)
 		return nil, nil, usagef("the value %s is not JSON; write '%s' for text, or give --raw", arg, quoted)
 	}
-	return json.RawMessage(data), r, nil
+	value, err := a.jsonValue(data)
+	return value, r, err
+}
+
+// jsonValue is JSON as the store's codec takes it. Integers go as what they
+// are, so that they can be counted with, under compression and encryption too.
+func (a *app) jsonValue(data []byte) (any, error) {
+	if n, ok := integerOf(data); ok {
+		return n, nil
+	}
+	switch a.about.codec {
+	case cache.JSON.Name():
+		return json.RawMessage(data), nil
+	case cache.Raw.Name():
+		return nil, usagef("the store's codec is raw: give --raw, which stores what you write")
+	}
+	var value any
+	err := json.Unmarshal(data, &value)
+	return value, err
+}
+
+// integerOf reads an integer in its only spelling.
+func integerOf(data []byte) (int64, bool) {
+	text := string(bytes.TrimSpace(data))
+	n, err := strconv.ParseInt(text, 10, 64)
+	return n, err == nil && strconv.FormatInt(n, 10) == text
+}
+
+// textOf is a value as JSON; false: it has none.
+func (a *app) textOf(v cache.Value) ([]byte, bool) {
+	switch a.about.codec {
+	case cache.JSON.Name(), cache.Raw.Name():
+		return v.Bytes(), json.Valid(v.Bytes())
+	}
+	var value any
+	if err := v.Decode(&value); err != nil {
+		return nil, false
+	}
+	var text bytes.Buffer
+	if err := writeJSON(&text, value); err != nil {
+		return nil, false
+	}
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), true
 }
 
 // interruptible reads until ctx is done. A read of a terminal or a pipe can't be
@@ -101,10 +186,12 @@ func (a *app) show(key string, v cache.Value, raw bool) error {
 	case raw:
 		_, err := a.stdout.Write(v.Bytes())
 		return err
-	case !json.Valid(v.Bytes()):
+	}
+	text, ok := a.textOf(v)
+	if !ok {
 		return usagef("the value of %q is not JSON; --raw prints bytes", key)
 	}
-	_, err := fmt.Fprintf(a.stdout, "%s\n", v.Bytes())
+	_, err := fmt.Fprintf(a.stdout, "%s\n", text)
 	return err
 }
 
@@ -117,20 +204,21 @@ type reading struct {
 	Base64 []byte          `json:"base64,omitempty"`
 }
 
-func readingOf(key string, v cache.Value) reading {
+func (a *app) readingOf(key string, v cache.Value) reading {
 	r := reading{Key: key, Found: v.Found()}
-	switch {
-	case !v.Found():
-	case json.Valid(v.Bytes()):
-		r.Value = v.Bytes()
-	default:
+	if !v.Found() {
+		return r
+	}
+	if text, ok := a.textOf(v); ok {
+		r.Value = text
+	} else {
 		r.Base64 = v.Bytes()
 	}
 	return r
 }
 
 func (a *app) showJSON(key string, v cache.Value) error {
-	if err := a.printJSON(readingOf(key, v)); err != nil {
+	if err := a.printJSON(a.readingOf(key, v)); err != nil {
 		return err
 	}
 	return answer(v.Found())
