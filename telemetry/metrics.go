@@ -9,6 +9,7 @@ import (
 	cache "github.com/cachewright/cachewright/core"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // instruments are all that is measured, but for the drivers' state.
@@ -68,40 +69,40 @@ func (t *Telemetry) measure(ctx context.Context, c cache.Call, o cache.Outcome, 
 	plain := t.labels.of(c, "")
 	switch c.Op {
 	case cache.OpLockWait:
-		i.lockWait.Record(ctx, took.Seconds(), plain)
+		i.lockWait.Record(ctx, took.Seconds(), plain.record...)
 		if class == "lock_timeout" {
-			i.lockTimeouts.Add(ctx, 1, plain)
+			i.lockTimeouts.Add(ctx, 1, plain.add...)
 			return
 		}
 	case cache.OpLock:
-		i.duration.Record(ctx, took.Seconds(), plain)
+		i.duration.Record(ctx, took.Seconds(), plain.record...)
 		if errors.Is(o.Err, cache.ErrLockLost) {
-			i.lockLost.Add(ctx, 1, plain)
+			i.lockLost.Add(ctx, 1, plain.add...)
 		}
 		return // its other errors are those of the wait or of the block
 	default:
-		i.duration.Record(ctx, took.Seconds(), plain)
+		i.duration.Record(ctx, took.Seconds(), plain.record...)
 	}
 	if o.Err != nil {
-		i.errors.Add(ctx, 1, t.labels.of(c, class))
+		i.errors.Add(ctx, 1, t.labels.of(c, class).add...)
 		return
 	}
 	if counts(c.Op) {
-		i.hits.Add(ctx, int64(o.Hits), plain)
-		i.misses.Add(ctx, int64(c.Keys-o.Hits), plain)
+		i.hits.Add(ctx, int64(o.Hits), plain.add...)
+		i.misses.Add(ctx, int64(c.Keys-o.Hits), plain.add...)
 	}
 	if o.Bytes > 0 {
-		i.size.Record(ctx, int64(o.Bytes), plain)
+		i.size.Record(ctx, int64(o.Bytes), plain.record...)
 	}
 }
 
 // happened counts what took no time of its own.
 func (t *Telemetry) happened(ctx context.Context, c cache.Call, reason error) {
 	if c.Op == cache.OpStale {
-		t.instruments.stale.Add(ctx, 1, t.labels.of(c, classOf(reason)))
+		t.instruments.stale.Add(ctx, 1, t.labels.of(c, classOf(reason)).add...)
 		return
 	}
-	t.instruments.recomputed.Add(ctx, 1, t.labels.of(c, classOf(reason)))
+	t.instruments.recomputed.Add(ctx, 1, t.labels.of(c, classOf(reason)).add...)
 }
 
 // counts reports whether an operation is a read whose keys are hits or misses.
@@ -109,42 +110,51 @@ func counts(op cache.Op) bool {
 	return op == cache.OpGet || op == cache.OpGetMany || op == cache.OpPull || op == cache.OpHas
 }
 
-// labels keeps the attribute sets of all calls that there were: a handful for
+// labels keeps what is the same for all calls of one kind: a handful of kinds for
 // each store.
 type labels struct {
-	mu   sync.RWMutex // guards sets
-	sets map[label]metric.MeasurementOption
+	mu    sync.RWMutex // guards kinds
+	kinds map[label]*kind
 }
 
 type label struct{ store, driver, op, class string }
 
-// of is the attribute set of a call; class is "" where it has none.
-func (l *labels) of(c cache.Call, class string) metric.MeasurementOption {
+// A kind is a set of labels, in all the forms that the instruments take.
+type kind struct {
+	add    []metric.AddOption
+	record []metric.RecordOption
+	name   string // of the span
+	span   []trace.SpanStartOption
+}
+
+// of is the kind of a call; class is "" where it has none.
+func (l *labels) of(c cache.Call, class string) *kind {
 	key := label{c.Store, c.Driver, string(c.Op), class}
 	l.mu.RLock()
-	set, ok := l.sets[key]
+	k, ok := l.kinds[key]
 	l.mu.RUnlock()
 	if ok {
-		return set
+		return k
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.sets == nil {
-		l.sets = make(map[label]metric.MeasurementOption)
+	if l.kinds == nil {
+		l.kinds = make(map[label]*kind)
 	}
-	set = metric.WithAttributeSet(attribute.NewSet(key.attributes()...))
-	l.sets[key] = set
-	return set
+	k = key.kind()
+	l.kinds[key] = k
+	return k
 }
 
-func (l label) attributes() []attribute.KeyValue {
-	attributes := []attribute.KeyValue{
+func (l label) kind() *kind {
+	labels := []attribute.KeyValue{
 		attribute.String("store", l.store),
 		attribute.String("driver", l.driver),
 		attribute.String("operation", l.op),
 	}
 	if l.class != "" {
-		attributes = append(attributes, attribute.String("error_type", l.class))
+		labels = append(labels, attribute.String("error_type", l.class))
 	}
-	return attributes
+	set := metric.WithAttributeSet(attribute.NewSet(labels...))
+	return &kind{[]metric.AddOption{set}, []metric.RecordOption{set}, "cachewright " + l.op, l.spanOptions()}
 }

@@ -47,15 +47,15 @@ func isReady(d cache.DriverInfo) int64 {
 func (t *Telemetry) begin(m *cache.CacheManager) {
 	ctx, i := context.Background(), &t.instruments
 	for _, s := range m.Stores() {
-		at := func(op cache.Op) metric.MeasurementOption {
-			return t.labels.of(cache.Call{Store: s.Name, Driver: s.Driver, Op: op}, "")
+		begin := func(counter metric.Int64Counter, op cache.Op) {
+			counter.Add(ctx, 0, t.labels.of(cache.Call{Store: s.Name, Driver: s.Driver, Op: op}, "").add...)
 		}
-		i.hits.Add(ctx, 0, at(cache.OpGet))
-		i.misses.Add(ctx, 0, at(cache.OpGet))
-		i.errors.Add(ctx, 0, at(cache.OpGet))
-		i.recomputed.Add(ctx, 0, at(cache.OpRecompute))
-		i.stale.Add(ctx, 0, at(cache.OpStale))
-		i.lockTimeouts.Add(ctx, 0, at(cache.OpLockWait))
-		i.lockLost.Add(ctx, 0, at(cache.OpLock))
+		begin(i.hits, cache.OpGet)
+		begin(i.misses, cache.OpGet)
+		begin(i.errors, cache.OpGet)
+		begin(i.recomputed, cache.OpRecompute)
+		begin(i.stale, cache.OpStale)
+		begin(i.lockTimeouts, cache.OpLockWait)
+		begin(i.lockLost, cache.OpLock)
 	}
 }

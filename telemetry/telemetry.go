@@ -72,9 +72,10 @@ func (t *Telemetry) Start(ctx context.Context, c cache.Call) (context.Context, e
 	if isEvent(c.Op) {
 		return ctx, nil
 	}
-	ctx, span := t.tracer.Start(ctx, "cachewright "+string(c.Op), trace.WithSpanKind(kindOf(c.Op)), trace.WithAttributes(spanAttributes(c)...))
+	k := t.labels.of(c, "")
+	ctx, span := t.tracer.Start(ctx, k.name, k.span...)
 	ctx = withTrace(ctx)
-	t.instruments.active.Add(ctx, 1, t.labels.of(c, ""))
+	t.instruments.active.Add(ctx, 1, k.add...)
 	return context.WithValue(ctx, callKey{}, &call{time.Now(), span}), nil
 }
 
@@ -88,7 +89,7 @@ func (t *Telemetry) End(ctx context.Context, c cache.Call, o cache.Outcome) erro
 	if !ok {
 		return o.Err
 	}
-	t.instruments.active.Add(ctx, -1, t.labels.of(c, ""))
+	t.instruments.active.Add(ctx, -1, t.labels.of(c, "").add...)
 	t.measure(ctx, c, o, time.Since(started.start))
 	finish(started.span, c, o)
 	return o.Err

@@ -17,12 +17,14 @@ func kindOf(op cache.Op) trace.SpanKind {
 	return trace.SpanKindClient
 }
 
-func spanAttributes(c cache.Call) []attribute.KeyValue {
-	return []attribute.KeyValue{
-		attribute.String("cachewright.store", c.Store),
-		attribute.String("cachewright.driver", c.Driver),
-		attribute.String("cachewright.operation", string(c.Op)),
-		attribute.Int("cachewright.keys", c.Keys),
+func (l label) spanOptions() []trace.SpanStartOption {
+	return []trace.SpanStartOption{
+		trace.WithSpanKind(kindOf(cache.Op(l.op))),
+		trace.WithAttributes(
+			attribute.String("cachewright.store", l.store),
+			attribute.String("cachewright.driver", l.driver),
+			attribute.String("cachewright.operation", l.op),
+		),
 	}
 }
 
@@ -32,6 +34,7 @@ func finish(span trace.Span, c cache.Call, o cache.Outcome) {
 		span.End()
 		return
 	}
+	span.SetAttributes(attribute.Int("cachewright.keys", c.Keys))
 	if counts(c.Op) {
 		span.SetAttributes(attribute.Int("cachewright.hits", o.Hits))
 	}
