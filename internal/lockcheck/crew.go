@@ -95,7 +95,8 @@ func (t *turn) run(ctx context.Context) {
 	t.sayOfEach(event{Is: gone, At: t.now(), End: end(err), Why: why(err)})
 }
 
-// kept hears of every deadline, first when a lock is acquired.
+// kept hears of every deadline, first when a lock is acquired, and of its loss,
+// which is a deadline that is over.
 func (t *turn) kept(physicalKey string, until time.Duration) {
 	at := t.now()
 	key := t.keyOf(physicalKey)
@@ -103,6 +104,9 @@ func (t *turn) kept(physicalKey string, until time.Duration) {
 	g, renewed := t.grants[key]
 	if !renewed {
 		g = grant{at: at, tried: until - t.load.Lease}
+	}
+	if renewed && until <= at {
+		until = min(until, g.until)
 	}
 	g.until = until
 	t.grants[key] = g

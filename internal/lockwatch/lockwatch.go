@@ -13,8 +13,9 @@ type Func func(physicalKey string, deadline time.Duration)
 
 type key struct{}
 
-// With makes every Do under the returned context call f when it enters, and
-// after every renewal.
+// With makes every Do under the returned context call f when it enters, after
+// every renewal, and when the holder has been told of a loss, with the time
+// of that.
 func With(ctx context.Context, f Func) context.Context {
 	return context.WithValue(ctx, key{}, f)
 }

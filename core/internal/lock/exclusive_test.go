@@ -3,11 +3,13 @@ package lock
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/cachewright/cachewright/internal/lockwatch"
 	"github.com/cachewright/cachewright/internal/wire"
 	"github.com/cachewright/cachewright/sdk"
 )
@@ -206,6 +208,33 @@ func TestARestartTellsTheHolderAndLetsTheNextTry(t *testing.T) {
 			t.Error("the late release took the next holder's lock")
 		}
 		h.leave(t, second)
+		h.empty(t, f)
+	})
+}
+
+// Whoever watches hears until when the holder believed to have the lease: no
+// longer than until it was told of the loss.
+func TestAWatcherHearsOfEveryDeadlineAndOfTheLoss(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeStore()
+		h := newHouse(t, f)
+		start := h.Elapsed()
+		var heard []time.Duration
+		ctx := lockwatch.With(t.Context(), func(_ string, until time.Duration) { heard = append(heard, until-start) })
+		held, err := h.Enter(ctx, request(testLease))
+		if err != nil {
+			t.Fatal(err)
+		}
+		held.Watch(func() {})
+		time.Sleep(testLease / 2)
+		f.restart()
+		time.Sleep(testLease)
+		if want := []time.Duration{testLease, testLease/3 + testLease, testLease / 2}; !slices.Equal(heard, want) {
+			t.Errorf("heard of deadlines at %v, want %v", heard, want)
+		}
+		if err := held.Release(t.Context()); !errors.Is(err, wire.ErrLockLost) {
+			t.Errorf("the release: %v", err)
+		}
 		h.empty(t, f)
 	})
 }

@@ -21,7 +21,7 @@ type keeper struct {
 	request  sdk.LeaseRequest
 	fence    uint64
 	deadline time.Duration  // on the Elapsed clock; the lease is kept until then
-	kept     lockwatch.Func // hears of every new deadline
+	kept     lockwatch.Func // hears of every new deadline, and of the loss
 	forget   func()         // ends the notice of restarts
 
 	stop context.CancelFunc
@@ -109,6 +109,9 @@ func (k *keeper) lose() {
 	if !k.lost && k.onLost != nil {
 		k.onLost()
 	}
+	if !k.lost && k.stop != nil {
+		k.kept(k.request.Key, k.backend.Elapsed())
+	}
 	k.lost = true
 	if k.stop != nil {
 		k.stop()
@@ -164,13 +167,22 @@ func (k *keeper) renew(ctx context.Context) bool {
 		}
 		grant, err := k.ask(ctx, left)
 		if err == nil && grant.OK {
-			k.deadline = asked + k.request.Lease
-			k.kept(k.request.Key, k.deadline)
+			k.prolong(asked + k.request.Lease)
 			return k.backend.Elapsed() < k.deadline
 		}
 		if err == nil || !sleep(ctx, min(retry, max(k.deadline-k.backend.Elapsed(), 0))) {
 			return false
 		}
+	}
+}
+
+// prolong moves the deadline. A holder that has been told of a loss believes it.
+func (k *keeper) prolong(deadline time.Duration) {
+	k.deadline = deadline
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.lost {
+		k.kept(k.request.Key, deadline)
 	}
 }
 
