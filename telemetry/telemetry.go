@@ -98,9 +98,10 @@ func (t *Telemetry) End(ctx context.Context, c cache.Call, o cache.Outcome) erro
 // isEvent tells what happens beside a call from what takes time.
 func isEvent(op cache.Op) bool { return op == cache.OpRecompute || op == cache.OpStale }
 
-// withTrace lets the span, or the application's own, travel to the driver.
+// withTrace lets the span, or the application's own, travel to the driver if it
+// is sampled: a transport may collect calls that say nothing of their own.
 func withTrace(ctx context.Context) context.Context {
-	if !trace.SpanContextFromContext(ctx).IsValid() {
+	if !trace.SpanContextFromContext(ctx).IsSampled() {
 		return ctx
 	}
 	carrier := make(propagation.MapCarrier, 2)

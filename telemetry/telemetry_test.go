@@ -160,7 +160,7 @@ func name(metric string, labels attribute.Set) string {
 	text := strings.TrimPrefix(metric, "cachewright.")
 	for _, label := range labels.ToSlice() {
 		if label.Key != "store" && label.Key != "driver" {
-			text += " " + label.Value.Emit()
+			text += " " + label.Value.String()
 		}
 	}
 	return text
@@ -351,6 +351,17 @@ func TestWithoutTracesTheApplicationsOwnReachesTheDriver(t *testing.T) {
 	ctx, span := trace.NewTracerProvider().Tracer("app").Start(t.Context(), "request")
 	defer span.End()
 	if parent, _, err := caches.Get(ctx, "trace"); !strings.Contains(parent, span.SpanContext().SpanID().String()) || err != nil {
+		t.Errorf("the driver saw %q, %v", parent, err)
+	}
+}
+
+func TestACallThatIsNotSampledSendsNothing(t *testing.T) {
+	tel, err := telemetry.New(telemetry.WithTracerProvider(trace.NewTracerProvider(trace.WithSampler(trace.NeverSample()))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	parent, _, err := cache.Of[string](open(t, true, cache.WithHook(tel))).Get(t.Context(), "trace")
+	if parent != "" || err != nil {
 		t.Errorf("the driver saw %q, %v", parent, err)
 	}
 }
