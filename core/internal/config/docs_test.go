@@ -39,26 +39,46 @@ func TestTheRepositorysConfigurationWorks(t *testing.T) {
 	equal(t, "path of the file store", options["path"], filepath.Join(folder, "storage/cache"))
 }
 
-// Every yaml block of the documentation is loaded, under the sh block that
-// follows it; a text block behind them is the error that it must give.
+// Every yaml block of the documentation is loaded, with the yml block that
+// follows it laid over it and under the sh block that follows; a text block
+// behind them is the error that it must give.
 func TestTheDocumentationIsTrue(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile(filepath.Join(root, "docs/configuration.md"))
-	if err != nil {
-		t.Fatal(err)
+	for page, least := range map[string]int{"configuration.md": 8, "codecs.md": 2} {
+		data, err := os.ReadFile(filepath.Join(root, "docs", page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		snippets := snippetsOf(t, string(data))
+		if len(snippets) < least {
+			t.Fatalf("only %d snippets in %s", len(snippets), page)
+		}
+		testSnippets(t, snippets)
 	}
-	snippets := snippetsOf(t, string(data))
-	if len(snippets) < 5 {
-		t.Fatalf("only %d snippets", len(snippets))
-	}
+}
+
+func testSnippets(t *testing.T, snippets []snippet) {
+	t.Helper()
 	for _, s := range snippets {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			path := write(t, s.yaml)
-			if err := os.WriteFile(filepath.Join(filepath.Dir(path), "redis-password"), []byte("x\n"), 0o600); err != nil {
-				t.Fatal(err)
+			beside := map[string]string{
+				"redis-password": "x\n", "cache-key": strings.Repeat("07", keySize) + "\n", "over.yaml": s.over,
 			}
-			c, err := Load(t.Context(), path, Options{Environ: s.environ, Schemas: linked(), Platform: "linux/amd64"})
+			for name, text := range beside {
+				if err := os.WriteFile(filepath.Join(filepath.Dir(path), name), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			opts := Options{
+				Environ: s.environ, Schemas: linked(), Platform: "linux/amd64",
+				Codecs: []string{"json", "msgpack", "raw"}, Compressions: []string{"zstd"}, Ciphers: []string{DefaultCipher},
+			}
+			if s.over != "" {
+				opts.Over = []string{filepath.Join(filepath.Dir(path), "over.yaml")}
+			}
+			c, err := Load(t.Context(), path, opts)
 			got := ""
 			if err != nil {
 				got = strings.ReplaceAll(err.Error(), filepath.Dir(path)+"/", "") + "\n"
@@ -85,8 +105,8 @@ func isOrigin(c *Config, variable string) bool {
 }
 
 type snippet struct {
-	name, yaml, problems string
-	environ              []string
+	name, yaml, over, problems string
+	environ                    []string
 }
 
 var fence = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$")
@@ -96,6 +116,9 @@ func snippetsOf(t *testing.T, text string) []snippet {
 	var all []snippet
 	for _, block := range fence.FindAllStringSubmatch(text, -1) {
 		language, body := block[1], block[2]
+		if language == "go" || language == "" { // the tests of docs compile the first; the second is a picture
+			continue
+		}
 		if language == "yaml" {
 			name, _, _ := strings.Cut(body, "\n")
 			all = append(all, snippet{name: name, yaml: body, environ: []string{}})
@@ -105,6 +128,8 @@ func snippetsOf(t *testing.T, text string) []snippet {
 			t.Fatalf("a block of %q before any yaml", language)
 		}
 		switch last := &all[len(all)-1]; language {
+		case "yml":
+			last.over = body
 		case "sh":
 			last.environ = strings.Split(strings.TrimSpace(body), "\n")
 		case "text":

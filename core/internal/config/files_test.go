@@ -224,6 +224,13 @@ stores.a.encrypt.algorithm: xchacha20-poly1305 is not linked into this program; 
 	if err == nil || err.Error() != want {
 		t.Errorf("FromMap:\n%v\nwant:\n%s", err, want)
 	}
+	page, err := os.ReadFile(filepath.Join(root, "docs/codecs.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, message, _ := strings.Cut(strings.Split(want, "\n")[0], ": "); !strings.Contains(string(page), message) {
+		t.Errorf("docs/codecs.md does not show %q", message)
+	}
 }
 
 func TestASecretPrintsAsNothing(t *testing.T) {
