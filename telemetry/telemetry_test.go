@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	cache "github.com/cachewright/cachewright/core"
@@ -265,6 +266,40 @@ func TestObserveReportsDriversAndLetsCountersBeginAtZero(t *testing.T) {
 	if _, ok := r.points(t)["driver.ready"]; ok {
 		t.Error("it reports drivers after its end")
 	}
+}
+
+func TestAReadyDriverIsReported(t *testing.T) {
+	r := newRig(t, false)
+	if _, err := r.tel.Observe(r.caches); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.caches.Get(t.Context(), "k"); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.points(t); got["driver.ready"] != 1 || got["driver.restarts"] != 0 {
+		t.Errorf("ready %d, restarts %d", got["driver.ready"], got["driver.restarts"])
+	}
+}
+
+func TestAStaleValueIsCountedWithItsReason(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, true)
+		for i := range 2 {
+			v, err := r.caches.Remember(t.Context(), "k", time.Second, func(context.Context) (any, error) {
+				if i == 1 {
+					return nil, cache.ErrUnavailable
+				}
+				return 7, nil
+			}, cache.StaleFor(time.Minute))
+			if err != nil || v.Stale() != (i == 1) {
+				t.Fatal(v.Stale(), err)
+			}
+			time.Sleep(2 * time.Second)
+		}
+		if got := r.points(t)["remember.stale unavailable stale"]; got != 1 {
+			t.Errorf("counted %d times, want once", got)
+		}
+	})
 }
 
 func TestTheNumberOfSeriesDoesNotGrowWithKeys(t *testing.T) {
