@@ -38,7 +38,8 @@ func DoMany(ctx context.Context, locker Locker, keys []string, fn func(context.C
 // absent. It saves duplicate work as far as the store's lock strategy reaches
 // and is never exactly-once. The repository has to be a Locker, as those of a
 // CacheManager are; another fails with an error that matches
-// errors.ErrUnsupported.
+// errors.ErrUnsupported. To combine the lock with options of Remember, give
+// Remember UnderLock among them.
 func RememberLocked(ctx context.Context, repository CacheOperations, key string, ttl time.Duration, resolve func(context.Context) (any, error), opts ...LockOption) (Value, error) {
 	locker, ok := repository.(Locker)
 	if !ok {
