@@ -40,15 +40,16 @@ const maxSocketPath = 103
 type environment struct {
 	socketDir  string
 	clientCert string // PEM
+	plane      string // the version of the fast plane that waits at its descriptor; "" for none
 }
 
 // takeEnvironment reads the host's variables and removes them, so that nothing
 // that this process starts takes itself for a driver.
 func takeEnvironment() environment {
-	e := environment{socketDir: os.Getenv(socketDirKey), clientCert: os.Getenv(clientCertKey)}
+	e := environment{socketDir: os.Getenv(socketDirKey), clientCert: os.Getenv(clientCertKey), plane: os.Getenv(wire.PlaneKey)}
 	for _, variable := range os.Environ() {
 		name, _, _ := strings.Cut(variable, "=")
-		if name == wire.CookieKey || name == wire.BuiltinKey || strings.HasPrefix(name, pluginPrefix) {
+		if name == wire.CookieKey || name == wire.BuiltinKey || name == wire.PlaneKey || strings.HasPrefix(name, pluginPrefix) {
 			os.Unsetenv(name)
 		}
 	}

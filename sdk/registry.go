@@ -4,16 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cachewright/cachewright/internal/wire"
 )
 
 // A registry holds the stores that a process has open, by number.
 type registry struct {
-	mu     sync.RWMutex
-	open   map[uint64]*Instance
+	open atomic.Pointer[map[uint64]*Instance] // never changed, but replaced
+
+	mu     sync.Mutex // replaces open
 	last   uint64
 	closed bool // no store is added any more
 }
@@ -21,7 +25,9 @@ type registry struct {
 // newRegistry starts counting at a random number, so that a number of another
 // process is unknown here instead of another store.
 func newRegistry() *registry {
-	return &registry{open: make(map[uint64]*Instance), last: uint64(rand.Uint32())}
+	r := &registry{last: uint64(rand.Uint32())}
+	r.open.Store(&map[uint64]*Instance{})
+	return r
 }
 
 func (r *registry) add(in *Instance) (number uint64, err error) {
@@ -31,14 +37,14 @@ func (r *registry) add(in *Instance) (number uint64, err error) {
 		return 0, fmt.Errorf("%w: the driver is stopping", ErrClosed)
 	}
 	r.last++
-	r.open[r.last] = in
+	open := maps.Clone(*r.open.Load())
+	open[r.last] = in
+	r.open.Store(&open)
 	return r.last, nil
 }
 
 func (r *registry) find(number uint64) (*Instance, error) {
-	r.mu.RLock()
-	in, ok := r.open[number]
-	r.mu.RUnlock()
+	in, ok := (*r.open.Load())[number]
 	if !ok {
 		return nil, fmt.Errorf("%w: there is no number %d", wire.ErrNotOpen, number)
 	}
@@ -54,18 +60,22 @@ func (r *registry) close(ctx context.Context, number uint64) error {
 	}
 	err = in.Close(ctx)
 	if ctx.Err() == nil {
-		r.mu.Lock()
-		delete(r.open, number)
-		r.mu.Unlock()
+		r.remove(number)
 	}
 	return err
 }
 
+func (r *registry) remove(number uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	open := maps.Clone(*r.open.Load())
+	delete(open, number)
+	r.open.Store(&open)
+}
+
 // busy reports whether any store has a call running.
 func (r *registry) busy() bool {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	for _, in := range r.open {
+	for _, in := range *r.open.Load() {
 		if n := in.calls.Load(); n != 0 && n != admitsNone {
 			return true
 		}
@@ -77,10 +87,7 @@ func (r *registry) busy() bool {
 func (r *registry) closeAll(ctx context.Context) error {
 	r.mu.Lock()
 	r.closed = true
-	instances := make([]*Instance, 0, len(r.open))
-	for _, in := range r.open {
-		instances = append(instances, in)
-	}
+	instances := slices.Collect(maps.Values(*r.open.Load()))
 	r.mu.Unlock()
 
 	errs := make([]error, len(instances))

@@ -84,14 +84,12 @@ func serve(d Driver) error {
 	}
 	s := newServer(d, nonce, grpc.Creds(credentials))
 	shutdown := registerController(s)
+	s.startPlane(host.plane)
 	served := make(chan error, 1)
 	go func() { served <- s.rpc.Serve(l) }()
 	if err := announce(stdout, l.Addr(), certificate); err != nil {
 		return errors.Join(err, s.stop())
 	}
-
-	// A fast plane on descriptor 3 would start here, once the host had announced
-	// one.
 
 	select {
 	case err = <-served:

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 
+	"github.com/cachewright/cachewright/internal/fastplane"
 	"github.com/cachewright/cachewright/internal/wire"
 	"github.com/cachewright/cachewright/internal/wire/driverpb"
 )
@@ -30,6 +31,9 @@ type server struct {
 	stores *registry
 	closed chan struct{} // closed once stop has closed the stores
 	rpc    *grpc.Server
+
+	plane      *fastplane.Server // nil without one
+	planeEnded chan struct{}
 }
 
 var _ driverpb.DriverServer = (*server)(nil)
@@ -72,6 +76,7 @@ func (s *server) stop() error {
 		time.Sleep(answerTime)
 	}
 	close(s.closed)
+	s.stopPlane(ctx)
 	s.drain(ctx)
 	if !late {
 		return err
@@ -106,11 +111,19 @@ func (s *server) Describe(context.Context, *driverpb.DescribeRequest) (*driverpb
 		BuildId:     wire.BuildID(),
 		Nonce:       s.nonce,
 		Schema:      schemaMessages(s.driver.Schema),
-		Metadata: map[string]string{
-			"pid": strconv.Itoa(os.Getpid()),
-			"go":  runtime.Version(),
-		},
+		Metadata:    s.metadata(),
 	}, nil
+}
+
+func (s *server) metadata() map[string]string {
+	m := map[string]string{
+		"pid": strconv.Itoa(os.Getpid()),
+		"go":  runtime.Version(),
+	}
+	if s.plane != nil {
+		m[wire.PlaneMetadata] = fastplane.Version
+	}
+	return m
 }
 
 // Open opens a store. No lock is held meanwhile, so that a slow one delays no

@@ -2,185 +2,134 @@ package sdk
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"strings"
 	"time"
 
-	"github.com/cachewright/cachewright/internal/wire"
+	"github.com/cachewright/cachewright/internal/fastplane"
 	"github.com/cachewright/cachewright/internal/wire/driverpb"
 )
 
+// The calls of the data path, as gRPC brings them.
+
 func (s *server) Get(ctx context.Context, r *driverpb.KeyRequest) (*driverpb.ValueReply, error) {
-	in, err := s.at(r.Store, r.Key)
-	if err != nil {
-		return nil, err
-	}
-	value, ok, err := in.Get(ctx, r.Key)
-	return valueReply(value, ok, err)
+	return s.value(ctx, fastplane.OpGet, r)
+}
+
+func (s *server) Pull(ctx context.Context, r *driverpb.KeyRequest) (*driverpb.ValueReply, error) {
+	return s.value(ctx, fastplane.OpPull, r)
+}
+
+func (s *server) value(ctx context.Context, op fastplane.Op, r *driverpb.KeyRequest) (*driverpb.ValueReply, error) {
+	a, err := s.do(ctx, &fastplane.Request{Op: op, Store: r.Store, Key: r.Key})
+	return &driverpb.ValueReply{Found: a.Yes(), Value: a.Value}, err
 }
 
 func (s *server) Set(ctx context.Context, r *driverpb.SetRequest) (*driverpb.Empty, error) {
-	in, err := s.writeAt(r.Store, r.Key, r.Ttl)
-	if err != nil {
-		return nil, err
-	}
-	return &driverpb.Empty{}, in.Set(ctx, r.Key, r.Value, time.Duration(r.Ttl))
-}
-
-func (s *server) Delete(ctx context.Context, r *driverpb.KeyRequest) (*driverpb.BoolReply, error) {
-	in, err := s.at(r.Store, r.Key)
-	if err != nil {
-		return nil, err
-	}
-	existed, err := in.Delete(ctx, r.Key)
-	return &driverpb.BoolReply{Ok: existed}, err
+	_, err := s.put(ctx, fastplane.OpSet, r)
+	return &driverpb.Empty{}, err
 }
 
 func (s *server) Add(ctx context.Context, r *driverpb.SetRequest) (*driverpb.BoolReply, error) {
-	in, err := s.writeAt(r.Store, r.Key, r.Ttl)
-	if err != nil {
-		return nil, err
-	}
-	added, err := in.Add(ctx, r.Key, r.Value, time.Duration(r.Ttl))
-	return &driverpb.BoolReply{Ok: added}, err
+	return s.put(ctx, fastplane.OpAdd, r)
 }
 
 func (s *server) Replace(ctx context.Context, r *driverpb.SetRequest) (*driverpb.BoolReply, error) {
-	in, err := s.writeAt(r.Store, r.Key, r.Ttl)
-	if err != nil {
-		return nil, err
-	}
-	replaced, err := in.Replace(ctx, r.Key, r.Value, time.Duration(r.Ttl))
-	return &driverpb.BoolReply{Ok: replaced}, err
+	return s.put(ctx, fastplane.OpReplace, r)
 }
 
-// Pull has removed what it can't send, and says so.
-func (s *server) Pull(ctx context.Context, r *driverpb.KeyRequest) (*driverpb.ValueReply, error) {
-	in, err := s.at(r.Store, r.Key)
-	if err != nil {
-		return nil, err
-	}
-	value, ok, err := in.Pull(ctx, r.Key)
-	reply, tooLarge := valueReply(value, ok, err)
-	if err == nil && tooLarge != nil {
-		return nil, fmt.Errorf("%w: the entry was removed: %w", ErrMaybeApplied, tooLarge)
-	}
-	return reply, err
+func (s *server) put(ctx context.Context, op fastplane.Op, r *driverpb.SetRequest) (*driverpb.BoolReply, error) {
+	return s.yesNo(ctx, &fastplane.Request{Op: op, Store: r.Store, Key: r.Key, Value: r.Value, TTL: time.Duration(r.Ttl)})
 }
 
-func (s *server) Increment(ctx context.Context, r *driverpb.IncrementRequest) (*driverpb.IncrementReply, error) {
-	in, err := s.writeAt(r.Store, r.Key, r.InitialTtl)
-	if err != nil {
-		return nil, err
-	}
-	sum, err := in.Increment(ctx, r.Key, r.Delta, time.Duration(r.InitialTtl))
-	return &driverpb.IncrementReply{Value: sum}, err
+func (s *server) Delete(ctx context.Context, r *driverpb.KeyRequest) (*driverpb.BoolReply, error) {
+	return s.yesNo(ctx, &fastplane.Request{Op: fastplane.OpDelete, Store: r.Store, Key: r.Key})
 }
 
 func (s *server) CompareDelete(ctx context.Context, r *driverpb.CompareDeleteRequest) (*driverpb.BoolReply, error) {
-	in, err := s.at(r.Store, r.Key)
-	if err != nil {
-		return nil, err
-	}
-	deleted, err := in.CompareDelete(ctx, r.Key, r.Value)
-	return &driverpb.BoolReply{Ok: deleted}, err
-}
-
-func (s *server) TTL(ctx context.Context, r *driverpb.KeyRequest) (*driverpb.TTLReply, error) {
-	in, err := s.at(r.Store, r.Key)
-	if err != nil {
-		return nil, err
-	}
-	ttl, ok, err := in.TTL(ctx, r.Key)
-	return &driverpb.TTLReply{Found: ok, Ttl: int64(ttl)}, err
+	return s.yesNo(ctx, &fastplane.Request{Op: fastplane.OpCompareDelete, Store: r.Store, Key: r.Key, Value: r.Value})
 }
 
 func (s *server) Touch(ctx context.Context, r *driverpb.TouchRequest) (*driverpb.BoolReply, error) {
-	in, err := s.writeAt(r.Store, r.Key, r.Ttl)
-	if err != nil {
-		return nil, err
-	}
-	touched, err := in.Touch(ctx, r.Key, time.Duration(r.Ttl))
-	return &driverpb.BoolReply{Ok: touched}, err
+	return s.yesNo(ctx, &fastplane.Request{Op: fastplane.OpTouch, Store: r.Store, Key: r.Key, TTL: time.Duration(r.Ttl)})
 }
 
-func (s *server) Keys(ctx context.Context, r *driverpb.KeysRequest) (*driverpb.KeysReply, error) {
-	in, err := s.stores.find(r.Store)
-	if err != nil {
-		return nil, err
-	}
-	limit := int(min(r.Limit, wire.MaxBatchKeys))
-	keys, next, err := in.Keys(ctx, r.Prefix, r.Cursor, limit)
-	return &driverpb.KeysReply{Keys: keys, Next: next}, err
+func (s *server) ReleaseLease(ctx context.Context, r *driverpb.LeaseRequest) (*driverpb.BoolReply, error) {
+	return s.yesNo(ctx, leaseCall(fastplane.OpReleaseLease, r))
 }
 
-func (s *server) Clear(ctx context.Context, r *driverpb.ClearRequest) (*driverpb.ClearReply, error) {
-	in, err := s.stores.find(r.Store)
-	if err != nil {
-		return nil, err
-	}
-	next, removed, err := in.Clear(ctx, r.Prefix, r.Cursor)
-	return &driverpb.ClearReply{Next: next, Removed: uint64(max(0, removed))}, err
+func (s *server) yesNo(ctx context.Context, r *fastplane.Request) (*driverpb.BoolReply, error) {
+	a, err := s.do(ctx, r)
+	return &driverpb.BoolReply{Ok: a.Yes()}, err
 }
 
-func (s *server) Ping(ctx context.Context, r *driverpb.StoreRequest) (*driverpb.Empty, error) {
-	in, err := s.stores.find(r.Store)
-	if err != nil {
-		return nil, err
-	}
-	return &driverpb.Empty{}, in.Ping(ctx)
+func (s *server) Increment(ctx context.Context, r *driverpb.IncrementRequest) (*driverpb.IncrementReply, error) {
+	a, err := s.do(ctx, &fastplane.Request{
+		Op: fastplane.OpIncrement, Store: r.Store, Key: r.Key, Delta: r.Delta, TTL: time.Duration(r.InitialTtl),
+	})
+	return &driverpb.IncrementReply{Value: a.Number}, err
 }
 
-func (s *server) Stats(ctx context.Context, r *driverpb.StoreRequest) (*driverpb.StatsReply, error) {
-	in, err := s.stores.find(r.Store)
-	if err != nil {
-		return nil, err
-	}
-	stats, err := in.Stats(ctx)
-	return &driverpb.StatsReply{Stats: statMessages(stats)}, err
+func (s *server) TTL(ctx context.Context, r *driverpb.KeyRequest) (*driverpb.TTLReply, error) {
+	a, err := s.do(ctx, &fastplane.Request{Op: fastplane.OpTTL, Store: r.Store, Key: r.Key})
+	return &driverpb.TTLReply{Found: a.Yes(), Ttl: int64(a.TTL)}, err
 }
 
-// at finds a store for a call on key, which must be one that a store can expect.
-func (s *server) at(number uint64, key string) (*Instance, error) {
-	if err := checkKey(key); err != nil {
-		return nil, err
-	}
-	return s.stores.find(number)
+func (s *server) AcquireLease(ctx context.Context, r *driverpb.LeaseRequest) (*driverpb.LeaseReply, error) {
+	return s.lease(ctx, leaseCall(fastplane.OpAcquireLease, r))
 }
 
-// writeAt is at for a call that brings a ttl.
-func (s *server) writeAt(number uint64, key string, ttl int64) (*Instance, error) {
-	if ttl < 0 {
-		return nil, fmt.Errorf("%w: it is negative", wire.ErrInvalidTTL)
-	}
-	return s.at(number, key)
+func (s *server) RenewLease(ctx context.Context, r *driverpb.LeaseRequest) (*driverpb.LeaseReply, error) {
+	return s.lease(ctx, leaseCall(fastplane.OpRenewLease, r))
 }
 
-func checkKey(key string) error {
-	switch {
-	case key == "":
-		return fmt.Errorf("%w: it is empty", ErrInvalidKey)
-	case len(key) > wire.MaxKey+wire.MaxSuffix:
-		return fmt.Errorf("%w: it has %d bytes, and %d are the most", ErrInvalidKey, len(key), wire.MaxKey)
-	case strings.IndexByte(key, 0) >= 0:
-		return fmt.Errorf("%w: it holds a NUL", ErrInvalidKey)
-	}
-	return nil
+func (s *server) lease(ctx context.Context, r *fastplane.Request) (*driverpb.LeaseReply, error) {
+	a, err := s.do(ctx, r)
+	return &driverpb.LeaseReply{Ok: a.Yes(), Fence: a.Fence, Remaining: int64(a.TTL)}, err
 }
 
-func valueReply(value []byte, ok bool, err error) (*driverpb.ValueReply, error) {
-	if err = errors.Join(err, checkSize(value)); err != nil {
-		return nil, err
+func leaseCall(op fastplane.Op, r *driverpb.LeaseRequest) *fastplane.Request {
+	return &fastplane.Request{
+		Op:    op,
+		Store: r.Store,
+		Key:   r.Key,
+		TTL:   time.Duration(r.Lease),
+		Lease: fastplane.Lease{Strategy: r.Strategy, Owner: r.Owner, DriverClock: r.DriverClock},
 	}
-	return &driverpb.ValueReply{Found: ok, Value: value}, nil
 }
 
-// checkSize refuses a value that no message can carry; other programs may have
-// stored one.
-func checkSize(value []byte) error {
-	if len(value) > wire.MaxValue {
-		return fmt.Errorf("%w: the stored value has %d bytes, and a message carries at most %d", ErrTooLarge, len(value), wire.MaxValue)
+func (s *server) GetMany(ctx context.Context, r *driverpb.GetManyRequest) (*driverpb.GetManyReply, error) {
+	a, err := s.do(ctx, &fastplane.Request{Op: fastplane.OpGetMany, Store: r.Store, Keys: r.Keys})
+	items := make([]*driverpb.Item, len(a.Items))
+	for i, item := range a.Items {
+		items[i] = &driverpb.Item{Found: item.Found, Value: item.Value}
+		if f := item.Failure; f != nil {
+			items[i].Failure = failureMessage(*f)
+		}
 	}
-	return nil
+	return &driverpb.GetManyReply{Items: items}, err
+}
+
+func (s *server) SetMany(ctx context.Context, r *driverpb.SetManyRequest) (*driverpb.SetManyReply, error) {
+	entries := make([]fastplane.Entry, len(r.Entries))
+	for i, e := range r.Entries {
+		entries[i] = fastplane.Entry{Key: e.Key, Value: e.Value, TTL: time.Duration(e.Ttl)}
+	}
+	a, err := s.do(ctx, &fastplane.Request{Op: fastplane.OpSetMany, Store: r.Store, Entries: entries})
+	return &driverpb.SetManyReply{Failures: failureMessages(a.Failures)}, err
+}
+
+func (s *server) DeleteMany(ctx context.Context, r *driverpb.DeleteManyRequest) (*driverpb.DeleteManyReply, error) {
+	a, err := s.do(ctx, &fastplane.Request{Op: fastplane.OpDeleteMany, Store: r.Store, Keys: r.Keys})
+	return &driverpb.DeleteManyReply{Existed: uint64(a.Number), Failures: failureMessages(a.Failures)}, err
+}
+
+func failureMessages(failures []fastplane.Failure) []*driverpb.Failure {
+	messages := make([]*driverpb.Failure, len(failures))
+	for i, f := range failures {
+		messages[i] = failureMessage(f)
+	}
+	return messages
+}
+
+func failureMessage(f fastplane.Failure) *driverpb.Failure {
+	return &driverpb.Failure{Index: uint32(f.Index), Error: f.Names, Message: f.Message}
 }

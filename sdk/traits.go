@@ -26,9 +26,30 @@ type Traits struct {
 	// directory, server and database, the table. Stores of equal Space and
 	// prefix share local locks. "": the store has a space of its own.
 	Space string
+	// Dispatch says how the sdk makes calls that a Go host sends at once.
+	Dispatch Dispatch
 	// Withdrawn lists capabilities that the type has and this store has not.
 	Withdrawn []Capability
 }
+
+// A Dispatch says how calls that arrive together are made. It stays in the
+// driver's process.
+type Dispatch int
+
+const (
+	// DispatchApart gives every call a goroutine.
+	DispatchApart Dispatch = iota
+	// DispatchInline makes a call on one key on the goroutine that reads calls:
+	// it is for a store whose calls never wait, for nothing, and take
+	// microseconds.
+	DispatchInline
+	// DispatchTogether makes one GetMany of the Get calls that arrive together,
+	// and one SetMany of the Set calls, and gives all others a goroutine. It is
+	// for a Batcher that answers many keys in about the time of one, and answers
+	// each key as Get and Set do. Such a batch ends when the last of its callers
+	// has to, so that one slow key delays the others.
+	DispatchTogether
+)
 
 // A Scope is how far something reaches.
 type Scope string

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/cachewright/cachewright/internal/wire"
 	"github.com/cachewright/cachewright/internal/wire/driverpb"
 	"github.com/cachewright/cachewright/sdk"
 )
@@ -49,36 +48,3 @@ func traitsFrom(t *driverpb.Traits) sdk.Traits {
 		Space:           t.GetSpace(),
 	}.WithDefaults()
 }
-
-func lookupFrom(item *driverpb.Item) sdk.Lookup {
-	if item.Failure != nil {
-		return sdk.Lookup{Err: failureFrom(item.Failure)}
-	}
-	return sdk.Lookup{Value: valueFrom(item.Found, item.Value), OK: item.Found}
-}
-
-// valueFrom keeps a found value from being nil, which an empty one is on the
-// wire.
-func valueFrom(found bool, value []byte) []byte {
-	if found && value == nil {
-		return []byte{}
-	}
-	return value
-}
-
-func grantFrom(r *driverpb.LeaseReply) sdk.LeaseGrant {
-	return sdk.LeaseGrant{OK: r.Ok, Fence: r.Fence, Remaining: time.Duration(r.Remaining)}
-}
-
-func entriesTo(entries []sdk.Entry) []*driverpb.Entry {
-	messages := make([]driverpb.Entry, len(entries))
-	pointers := make([]*driverpb.Entry, len(entries))
-	for i, e := range entries {
-		m := &messages[i]
-		m.Key, m.Value, m.Ttl = e.Key, e.Value, int64(e.TTL)
-		pointers[i] = m
-	}
-	return pointers
-}
-
-func failureFrom(f *driverpb.Failure) error { return wire.FromNames(f.Error, f.Message) }

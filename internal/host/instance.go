@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"os/exec"
 	"strconv"
@@ -17,6 +18,7 @@ import (
 	"github.com/hashicorp/go-plugin/runner"
 	"google.golang.org/grpc"
 
+	"github.com/cachewright/cachewright/internal/fastplane"
 	"github.com/cachewright/cachewright/internal/wire"
 )
 
@@ -33,6 +35,8 @@ type instance struct {
 	client   *plugin.Client
 	dialled  dialled
 	conn     conn
+	socket   *net.UnixConn     // of a fast plane that was offered; nil if none was
+	plane    *fastplane.Client // nil where the driver doesn't serve it
 	desc     Description
 
 	connecting sync.WaitGroup // go-plugin's Client, which may hang
@@ -64,7 +68,10 @@ func (in *instance) start(ctx context.Context) (Stage, error) {
 		}
 		return StageHandshake, err
 	}
-	return StageDescribe, in.describe(ctx)
+	if err := in.describe(ctx); err != nil {
+		return StageDescribe, err
+	}
+	return StageDescribe, in.takePlane()
 }
 
 // prepare makes everything that the process needs, and go-plugin's client,
@@ -90,6 +97,7 @@ func (in *instance) prepare() error {
 		return err
 	}
 	in.process = newProcess(in.program, env, wire.StdinLine(in.nonce), in.log)
+	in.offerPlane()
 	in.client = plugin.NewClient(in.clientConfig())
 	return nil
 }
@@ -223,6 +231,9 @@ func checkIdentity(spec Spec, prog *program, desc Description, ours bool) error 
 
 // check asks the process for a sign of life.
 func (in *instance) check(ctx context.Context) error {
+	if in.plane != nil && in.plane.Err() != nil {
+		return in.plane.Err()
+	}
 	_, nonce, err := in.conn.describe(ctx)
 	if err == nil && nonce != in.nonce {
 		err = errors.New("another process answers on its socket")

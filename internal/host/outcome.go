@@ -110,7 +110,7 @@ func refusal(code codes.Code) bool {
 type transportError struct {
 	sent   bool // the request may have reached the driver
 	effect effect
-	err    error // gRPC's
+	err    error // gRPC's, or the fast plane's
 }
 
 func (e *transportError) Error() string {

@@ -19,6 +19,7 @@ type process struct {
 	program  *program
 	env      []string // complete once go-plugin has added its part
 	greeting string   // the first line on stdin
+	plane    *os.File // becomes descriptor 3; nil for none
 	log      *slog.Logger
 	output   *driverLog
 
@@ -69,6 +70,7 @@ func newProcess(prog *program, env []string, nonce string, log *slog.Logger) *pr
 // start runs the program. It returns when the system has executed it, or says
 // why it won't.
 func (p *process) start() error {
+	defer closeAll(p.plane)
 	if p.wasKilled() || !p.advance(phaseFresh, phaseStarting) {
 		return errAborted
 	}
@@ -117,15 +119,16 @@ func (p *process) spawn(pipes *pipes) (*exec.Cmd, error) {
 	const attempts = 20
 	for attempt := 1; ; attempt++ {
 		cmd := &exec.Cmd{
-			Path:   p.program.path,
-			Args:   p.program.args,
-			Env:    p.env,
-			Stdin:  pipes.childStdin,
-			Stdout: pipes.childStdout,
-			Stderr: pipes.childStderr,
-			// ExtraFiles stays empty: its first file becomes descriptor 3, which
-			// is reserved for the fast plane's socket.
+			Path:        p.program.path,
+			Args:        p.program.args,
+			Env:         p.env,
+			Stdin:       pipes.childStdin,
+			Stdout:      pipes.childStdout,
+			Stderr:      pipes.childStderr,
 			SysProcAttr: groupLeader(),
+		}
+		if p.plane != nil {
+			cmd.ExtraFiles = []*os.File{p.plane}
 		}
 		err := cmd.Start()
 		if err == nil || !isBusy(err) || attempt == attempts {
@@ -189,15 +192,21 @@ func (p *process) kill() {
 }
 
 // abandon keeps a process from being started that never was.
-func (p *process) abandon() { p.finish(phaseFresh) }
+func (p *process) abandon() {
+	if p.finish(phaseFresh) {
+		closeAll(p.plane)
+	}
+}
 
 // finish ends a process that never ran.
-func (p *process) finish(from phase) {
-	if p.advance(from, phaseEnded) {
-		close(p.exited)
-		_ = p.announce.Close() // never fails
-		close(p.done)
+func (p *process) finish(from phase) bool {
+	if !p.advance(from, phaseEnded) {
+		return false
 	}
+	close(p.exited)
+	_ = p.announce.Close() // never fails
+	close(p.done)
+	return true
 }
 
 func (p *process) advance(from, to phase) bool {

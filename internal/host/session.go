@@ -32,6 +32,7 @@ func newSession(in *instance) *session {
 			if err != nil {
 				return nil, err
 			}
+			opened.plane = in.plane
 			return opened, nil
 		},
 		check: in.check,

@@ -15,8 +15,19 @@ type Spec struct {
 	SHA256       string            // hex digest that the program must have; "" is unchecked
 	Env          map[string]string // added to the allow-list
 	StartTimeout time.Duration     // 0: 10 s
+	Transport    Transport         // what calls travel on
 	Logger       *slog.Logger      // nil: slog.Default()
 }
+
+// A Transport is what the calls of the data path travel on.
+type Transport string
+
+const (
+	// TransportAuto is the fast plane where the driver serves it, else gRPC.
+	TransportAuto Transport = ""
+	// TransportGRPC is gRPC, always.
+	TransportGRPC Transport = "grpc"
+)
 
 const defaultStartTimeout = 10 * time.Second
 

@@ -73,6 +73,7 @@ func (in *instance) clear(ctx context.Context, shutdown <-chan struct{}) error {
 
 // remove takes away what was made before the process.
 func (in *instance) remove() error {
+	in.closePlane()
 	in.program.close()
 	if in.folder == nil {
 		return nil

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/cachewright/cachewright/internal/fastplane"
 	"github.com/cachewright/cachewright/internal/wire"
-	"github.com/cachewright/cachewright/internal/wire/driverpb"
 	"github.com/cachewright/cachewright/sdk"
 )
 
@@ -30,19 +30,25 @@ func (s *wireStore) GetMany(ctx context.Context, keys []string) ([]sdk.Lookup, e
 }
 
 func (s *wireStore) getSome(ctx context.Context, keys []string) ([]sdk.Lookup, error) {
-	in := &driverpb.GetManyRequest{Store: s.number, Keys: keys}
-	var out driverpb.GetManyReply
-	if err := s.conn.call(ctx, reads, driverpb.Driver_GetMany_FullMethodName, in, &out); err != nil {
+	a, err := s.do(ctx, reads, &fastplane.Request{Op: fastplane.OpGetMany, Keys: keys})
+	if err != nil {
 		return nil, err
 	}
-	if len(out.Items) == 0 || len(out.Items) > len(keys) {
-		return nil, fmt.Errorf("%w: asked for %d keys, the driver answered %d", wire.ErrInternal, len(keys), len(out.Items))
+	if len(a.Items) == 0 || len(a.Items) > len(keys) {
+		return nil, fmt.Errorf("%w: asked for %d keys, the driver answered %d", wire.ErrInternal, len(keys), len(a.Items))
 	}
-	answers := make([]sdk.Lookup, len(out.Items))
-	for i, item := range out.Items {
-		answers[i] = lookupFrom(item)
+	answers := make([]sdk.Lookup, len(a.Items))
+	for i := range a.Items {
+		answers[i] = lookupFrom(&a.Items[i])
 	}
 	return answers, nil
+}
+
+func lookupFrom(item *fastplane.Item) sdk.Lookup {
+	if item.Failure != nil {
+		return sdk.Lookup{Err: item.Failure.Err()}
+	}
+	return sdk.Lookup{Value: item.Value, OK: item.Found}
 }
 
 // SetMany stores the entries, in several messages where one does not take them,
@@ -54,11 +60,13 @@ func (s *wireStore) SetMany(ctx context.Context, entries []sdk.Entry) error {
 		key:   func(e sdk.Entry) string { return e.Key },
 		size:  func(e sdk.Entry) int { return len(e.Key) + len(e.Value) },
 		check: func(e sdk.Entry) error { return checkEntry(e.Key, e.Value) },
-		send: func(some []sdk.Entry) ([]*driverpb.Failure, error) {
-			in := &driverpb.SetManyRequest{Store: s.number, Entries: entriesTo(some)}
-			var out driverpb.SetManyReply
-			err := s.conn.call(ctx, writes, driverpb.Driver_SetMany_FullMethodName, in, &out)
-			return out.Failures, err
+		send: func(some []sdk.Entry) ([]fastplane.Failure, error) {
+			entries := make([]fastplane.Entry, len(some))
+			for i, e := range some {
+				entries[i] = fastplane.Entry(e)
+			}
+			a, err := s.do(ctx, writes, &fastplane.Request{Op: fastplane.OpSetMany, Entries: entries})
+			return a.Failures, err
 		},
 	}
 	return b.run(ctx, entries)
@@ -71,12 +79,10 @@ func (s *wireStore) DeleteMany(ctx context.Context, keys []string) (existed int,
 		key:   func(key string) string { return key },
 		size:  keySize,
 		check: checkKey,
-		send: func(some []string) ([]*driverpb.Failure, error) {
-			in := &driverpb.DeleteManyRequest{Store: s.number, Keys: some}
-			var out driverpb.DeleteManyReply
-			err := s.conn.call(ctx, writes, driverpb.Driver_DeleteMany_FullMethodName, in, &out)
-			existed += int(out.Existed)
-			return out.Failures, err
+		send: func(some []string) ([]fastplane.Failure, error) {
+			a, err := s.do(ctx, writes, &fastplane.Request{Op: fastplane.OpDeleteMany, Keys: some})
+			existed += int(a.Number)
+			return a.Failures, err
 		},
 	}
 	return existed, b.run(ctx, keys)
@@ -87,7 +93,7 @@ type batch[T any] struct {
 	key   func(T) string
 	size  func(T) int
 	check func(T) error // what no message can carry
-	send  func([]T) ([]*driverpb.Failure, error)
+	send  func([]T) ([]fastplane.Failure, error)
 }
 
 func (b batch[T]) run(ctx context.Context, items []T) error {
@@ -134,7 +140,7 @@ func (b batch[T]) fail(failed []sdk.KeyError, items []T, err error) []sdk.KeyErr
 
 // sendSome sends one message. A driver that reports a failure of no item says
 // nothing about the others either.
-func (b batch[T]) sendSome(items []T) ([]*driverpb.Failure, error) {
+func (b batch[T]) sendSome(items []T) ([]fastplane.Failure, error) {
 	failures, err := b.send(items)
 	for _, f := range failures {
 		if err == nil && int64(f.Index) >= int64(len(items)) {
@@ -145,9 +151,9 @@ func (b batch[T]) sendSome(items []T) ([]*driverpb.Failure, error) {
 	return failures, err
 }
 
-func (b batch[T]) collect(failed []sdk.KeyError, items []T, failures []*driverpb.Failure) []sdk.KeyError {
+func (b batch[T]) collect(failed []sdk.KeyError, items []T, failures []fastplane.Failure) []sdk.KeyError {
 	for _, f := range failures {
-		failed = append(failed, sdk.KeyError{Key: b.key(items[f.Index]), Err: failureFrom(f)})
+		failed = append(failed, sdk.KeyError{Key: b.key(items[f.Index]), Err: f.Err()})
 	}
 	return failed
 }

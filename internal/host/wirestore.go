@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/cachewright/cachewright/internal/fastplane"
 	"github.com/cachewright/cachewright/internal/wire"
 	"github.com/cachewright/cachewright/internal/wire/driverpb"
 	"github.com/cachewright/cachewright/sdk"
@@ -17,6 +18,7 @@ import (
 // or, over a connection that found a new process, with wire.ErrNotOpen.
 type wireStore struct {
 	conn         conn
+	plane        *fastplane.Client // nil where there is none
 	number       uint64
 	traits       sdk.Traits
 	capabilities sdk.Capabilities
@@ -29,77 +31,48 @@ func (s *wireStore) Traits() sdk.Traits { return s.traits }
 func (s *wireStore) Capabilities() sdk.Capabilities { return s.capabilities }
 
 func (s *wireStore) Get(ctx context.Context, key string) (value []byte, ok bool, err error) {
-	return s.value(ctx, reads, driverpb.Driver_Get_FullMethodName, key)
+	return s.value(ctx, reads, fastplane.OpGet, key)
 }
 
 func (s *wireStore) Set(ctx context.Context, key string, value []byte, ttl time.Duration) error {
-	in, err := s.setRequest(key, value, ttl)
-	if err != nil {
-		return err
-	}
-	return s.conn.call(ctx, writes, driverpb.Driver_Set_FullMethodName, in, new(driverpb.Empty))
+	_, err := s.put(ctx, fastplane.OpSet, key, value, ttl)
+	return err
 }
 
 func (s *wireStore) Delete(ctx context.Context, key string) (existed bool, err error) {
-	if err := checkKey(key); err != nil {
-		return false, err
-	}
-	in := &driverpb.KeyRequest{Store: s.number, Key: key}
-	var out driverpb.BoolReply
-	err = s.conn.call(ctx, writes, driverpb.Driver_Delete_FullMethodName, in, &out)
-	return out.Ok, err
+	a, err := s.one(ctx, writes, &fastplane.Request{Op: fastplane.OpDelete, Key: key})
+	return a.Yes(), err
 }
 
 func (s *wireStore) Add(ctx context.Context, key string, value []byte, ttl time.Duration) (added bool, err error) {
-	return s.put(ctx, driverpb.Driver_Add_FullMethodName, key, value, ttl)
+	return s.put(ctx, fastplane.OpAdd, key, value, ttl)
 }
 
 func (s *wireStore) Replace(ctx context.Context, key string, value []byte, ttl time.Duration) (replaced bool, err error) {
-	return s.put(ctx, driverpb.Driver_Replace_FullMethodName, key, value, ttl)
+	return s.put(ctx, fastplane.OpReplace, key, value, ttl)
 }
 
 func (s *wireStore) Pull(ctx context.Context, key string) (value []byte, ok bool, err error) {
-	return s.value(ctx, takes, driverpb.Driver_Pull_FullMethodName, key)
+	return s.value(ctx, takes, fastplane.OpPull, key)
 }
 
 func (s *wireStore) Increment(ctx context.Context, key string, delta int64, initialTTL time.Duration) (int64, error) {
-	if err := checkKey(key); err != nil {
-		return 0, err
-	}
-	in := &driverpb.IncrementRequest{Store: s.number, Key: key, Delta: delta, InitialTtl: int64(initialTTL)}
-	var out driverpb.IncrementReply
-	err := s.conn.call(ctx, writes, driverpb.Driver_Increment_FullMethodName, in, &out)
-	return out.Value, err
+	a, err := s.one(ctx, writes, &fastplane.Request{Op: fastplane.OpIncrement, Key: key, Delta: delta, TTL: initialTTL})
+	return a.Number, err
 }
 
 func (s *wireStore) CompareDelete(ctx context.Context, key string, value []byte) (deleted bool, err error) {
-	if err := checkEntry(key, value); err != nil {
-		return false, err
-	}
-	in := &driverpb.CompareDeleteRequest{Store: s.number, Key: key, Value: value}
-	var out driverpb.BoolReply
-	err = s.conn.call(ctx, writes, driverpb.Driver_CompareDelete_FullMethodName, in, &out)
-	return out.Ok, err
+	return s.put(ctx, fastplane.OpCompareDelete, key, value, 0)
 }
 
 func (s *wireStore) TTL(ctx context.Context, key string) (ttl time.Duration, ok bool, err error) {
-	if err := checkKey(key); err != nil {
-		return 0, false, err
-	}
-	in := &driverpb.KeyRequest{Store: s.number, Key: key}
-	var out driverpb.TTLReply
-	err = s.conn.call(ctx, reads, driverpb.Driver_TTL_FullMethodName, in, &out)
-	return time.Duration(out.Ttl), out.Found, err
+	a, err := s.one(ctx, reads, &fastplane.Request{Op: fastplane.OpTTL, Key: key})
+	return a.TTL, a.Yes(), err
 }
 
 func (s *wireStore) Touch(ctx context.Context, key string, ttl time.Duration) (touched bool, err error) {
-	if err := checkKey(key); err != nil {
-		return false, err
-	}
-	in := &driverpb.TouchRequest{Store: s.number, Key: key, Ttl: int64(ttl)}
-	var out driverpb.BoolReply
-	err = s.conn.call(ctx, writes, driverpb.Driver_Touch_FullMethodName, in, &out)
-	return out.Ok, err
+	a, err := s.one(ctx, writes, &fastplane.Request{Op: fastplane.OpTouch, Key: key, TTL: ttl})
+	return a.Yes(), err
 }
 
 func (s *wireStore) Keys(ctx context.Context, prefix string, cursor []byte, limit int) (keys []string, next []byte, err error) {
@@ -151,33 +124,35 @@ func (s *wireStore) Close(ctx context.Context) error {
 	return err
 }
 
-func (s *wireStore) value(ctx context.Context, e effect, method, key string) (value []byte, ok bool, err error) {
-	if err := checkKey(key); err != nil {
-		return nil, false, err
-	}
-	in := &driverpb.KeyRequest{Store: s.number, Key: key}
-	var out driverpb.ValueReply
-	if err := s.conn.call(ctx, e, method, in, &out); err != nil {
-		return nil, false, err
-	}
-	return valueFrom(out.Found, out.Value), out.Found, nil
+func (s *wireStore) value(ctx context.Context, e effect, op fastplane.Op, key string) (value []byte, ok bool, err error) {
+	a, err := s.one(ctx, e, &fastplane.Request{Op: op, Key: key})
+	return a.Value, a.Yes(), err
 }
 
-func (s *wireStore) put(ctx context.Context, method, key string, value []byte, ttl time.Duration) (done bool, err error) {
-	in, err := s.setRequest(key, value, ttl)
-	if err != nil {
+func (s *wireStore) put(ctx context.Context, op fastplane.Op, key string, value []byte, ttl time.Duration) (done bool, err error) {
+	if err := checkEntry(key, value); err != nil {
 		return false, err
 	}
-	var out driverpb.BoolReply
-	err = s.conn.call(ctx, writes, method, in, &out)
-	return out.Ok, err
+	a, err := s.do(ctx, writes, &fastplane.Request{Op: op, Key: key, Value: value, TTL: ttl})
+	return a.Yes(), err
 }
 
-func (s *wireStore) setRequest(key string, value []byte, ttl time.Duration) (*driverpb.SetRequest, error) {
-	if err := checkEntry(key, value); err != nil {
-		return nil, err
+// one makes a call on one key.
+func (s *wireStore) one(ctx context.Context, e effect, r *fastplane.Request) (fastplane.Answer, error) {
+	if err := checkKey(r.Key); err != nil {
+		return fastplane.Answer{}, err
 	}
-	return &driverpb.SetRequest{Store: s.number, Key: key, Value: value, Ttl: int64(ttl)}, nil
+	return s.do(ctx, e, r)
+}
+
+// do makes a call of the data path, over whichever plane there is. An answer
+// that comes with an error is empty.
+func (s *wireStore) do(ctx context.Context, e effect, r *fastplane.Request) (fastplane.Answer, error) {
+	r.Store = s.number
+	if s.plane != nil {
+		return s.overPlane(ctx, e, r)
+	}
+	return s.overGRPC(ctx, e, r)
 }
 
 // checkKey refuses a key that no message can carry. What else a key must be is

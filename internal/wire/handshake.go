@@ -16,6 +16,11 @@ const (
 	// BuiltinKey names the built-in driver that a re-executed host becomes.
 	BuiltinKey = "CACHEWRIGHT_BUILTIN"
 
+	// PlaneKey says which version of the fast plane waits at descriptor 3 of a
+	// driver's process.
+	PlaneKey = "CACHEWRIGHT_FAST_PLANE"
+	// PlaneMetadata is where Describe says which version the driver serves there.
+	PlaneMetadata = "fast-plane"
 	// PluginVersion is the version in go-plugin's handshake line. It changes
 	// only if the opening messages themselves do.
 	PluginVersion = 1

@@ -1,0 +1,75 @@
+package fastplane
+
+import (
+	"io"
+)
+
+const (
+	smallBuffer = 16 << 10
+	// largeBuffer holds the largest frame.
+	largeBuffer = 2 * maxFrame
+	// calmReads is after how many reads that would have fitted a small buffer a
+	// large one is given up.
+	calmReads = 256
+)
+
+// An inbox takes frames off a connection. It is resumable: a read that was
+// interrupted by its deadline loses nothing.
+type inbox struct {
+	from  io.Reader
+	buf   []byte
+	start int // of what has not been taken
+	end   int
+	calm  int
+}
+
+func newInbox(from io.Reader) *inbox { return &inbox{from: from, buf: make([]byte, smallBuffer)} }
+
+// next returns the next frame that is there, if it is whole. Its part is valid
+// until the next fill.
+func (in *inbox) next() (f frame, ok bool, err error) {
+	f, length, err := parseFrame(in.buf[in.start:in.end])
+	if err != nil || length == 0 {
+		return f, false, err
+	}
+	in.start += length
+	return f, true, nil
+}
+
+// fill reads once.
+func (in *inbox) fill() error {
+	in.makeRoom()
+	n, err := in.from.Read(in.buf[in.end:])
+	in.end += n
+	if n > 0 {
+		return nil
+	}
+	if err == nil {
+		return io.ErrNoProgress
+	}
+	return err
+}
+
+// makeRoom moves what is left to the beginning, into a buffer of the right
+// size: one that was filled grows, one that has long been too large shrinks.
+func (in *inbox) makeRoom() {
+	left := in.buf[in.start:in.end]
+	size := len(in.buf)
+	switch {
+	case in.end == len(in.buf):
+		size, in.calm = largeBuffer, 0
+	case in.end > smallBuffer:
+		in.calm = 0
+	default:
+		in.calm++
+	}
+	if size == largeBuffer && in.calm > calmReads && len(left) == 0 {
+		size = smallBuffer
+	}
+	to := in.buf
+	if size != len(to) {
+		to = make([]byte, size)
+	}
+	copy(to, left)
+	in.buf, in.start, in.end = to, 0, len(left)
+}

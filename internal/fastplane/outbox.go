@@ -1,0 +1,283 @@
+package fastplane
+
+import (
+	"context"
+	"net"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	// roomForParts is how full an outbox may be for the next part of a large
+	// body; frames that are not such parts go in between.
+	roomForParts = 2 * maxFrame
+	// roomForFrames is how full it may be for anything but answers and
+	// cancellations, which the slots bound.
+	roomForFrames = 1 << 20
+	// keptBuffer is the largest buffer that is kept for the next writes.
+	keptBuffer = 256 << 10
+	// unlimited is the room for answers and cancellations.
+	unlimited = 1 << 62
+	// flushRounds is how often a caller writes what others have added meanwhile.
+	flushRounds = 4
+)
+
+// An outbox makes few writes of many frames. Whoever adds a frame while nobody
+// writes does so for all, without waiting in the write: what the socket doesn't
+// take at once is the courier's, a goroutine that is there for nothing else.
+type outbox struct {
+	socket  *net.UnixConn
+	raw     syscall.RawConn
+	failed  func(error) // called once a write has failed, for each such write
+	courier chan []byte // what the socket would not take; the courier flushes then
+	quit    chan struct{}
+	done    chan struct{} // closed when the courier is gone
+
+	attempt attempt // of whoever flushes
+
+	mu       sync.Mutex
+	buf      []byte
+	spare    []byte
+	flushing bool
+	closed   bool
+	drained  chan struct{} // closed when buf is next taken; nil if nobody waits
+}
+
+// An attempt is a write that doesn't wait.
+type attempt struct {
+	buf []byte
+	n   int
+	err error
+	run func(fd uintptr) bool
+}
+
+func newOutbox(socket *net.UnixConn, failed func(error)) (*outbox, error) {
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	o := &outbox{socket: socket, raw: raw, failed: failed, courier: make(chan []byte, 1), quit: make(chan struct{}), done: make(chan struct{})}
+	o.attempt.run = func(fd uintptr) bool {
+		o.attempt.write(int(fd))
+		return true
+	}
+	go o.deliver()
+	return o, nil
+}
+
+// add appends what frames append once at most room bytes are there, and says
+// whether the caller has to flush. It waits for that as long as ctx lets it.
+func (o *outbox) add(ctx context.Context, room int, frames func([]byte) []byte) (flush bool, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err := o.await(ctx, room); err != nil {
+		return false, err
+	}
+	if o.closed {
+		return false, nil // whoever closed it tells those whom it concerns
+	}
+	o.buf = frames(o.buf)
+	flush = !o.flushing && len(o.buf) > 0
+	o.flushing = o.flushing || flush
+	return flush, nil
+}
+
+// await returns when the outbox holds at most room bytes, or ctx ends. It gives
+// up the lock meanwhile.
+func (o *outbox) await(ctx context.Context, room int) error {
+	for len(o.buf) > room && !o.closed {
+		if o.drained == nil {
+			o.drained = make(chan struct{})
+		}
+		drained := o.drained
+		o.mu.Unlock()
+		err := o.wait(ctx, drained)
+		o.mu.Lock()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *outbox) wait(ctx context.Context, drained <-chan struct{}) error {
+	select {
+	case <-drained:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// send adds the frames of one body, head and tail together, and flushes. A
+// large one goes in parts, each of which lets others in before it. begun says
+// whether the first part went out.
+func (o *outbox) send(ctx context.Context, m message, others bool) (begun bool, err error) {
+	room := roomForFrames
+	for k := m.kind; ; k = kindMore {
+		left := len(m.head) + len(m.tail)
+		if left > maxPart {
+			room = roomForParts
+		}
+		flush, err := o.add(ctx, room, func(b []byte) []byte { return m.appendPart(b, k) })
+		if err != nil {
+			return k == kindMore, err
+		}
+		if flush {
+			o.flush(others)
+		}
+		if left <= maxPart {
+			return true, nil
+		}
+	}
+}
+
+// A message is a body on its way out: head and then tail, which are cut as they
+// go.
+type message struct {
+	kind       kind
+	code       uint8
+	id         uint64
+	head, tail []byte
+}
+
+func (m *message) appendPart(b []byte, k kind) []byte {
+	size := len(m.head) + len(m.tail)
+	n := min(size, maxPart)
+	b = appendHeader(b, k, m.code, m.id, n, size)
+	fromHead := min(n, len(m.head))
+	fromTail := n - fromHead
+	b = append(append(b, m.head[:fromHead]...), m.tail[:fromTail]...)
+	m.head, m.tail = m.head[fromHead:], m.tail[fromTail:]
+	return b
+}
+
+// flush writes what is there. It is for whoever unlock told to. With others at
+// work, it lets them add their frames first.
+func (o *outbox) flush(others bool) {
+	if others {
+		runtime.Gosched()
+	}
+	for range flushRounds {
+		buf, ok := o.take()
+		if !ok {
+			return
+		}
+		n, err := o.try(buf)
+		if err != nil {
+			o.failed(err)
+			o.give(buf)
+			continue
+		}
+		if n < len(buf) {
+			o.courier <- buf[n:]
+			return
+		}
+		o.give(buf)
+	}
+	o.courier <- nil
+}
+
+// take returns what is to be written; where that is nothing, the flushing ends.
+func (o *outbox) take() (buf []byte, ok bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.drained != nil {
+		close(o.drained)
+		o.drained = nil
+	}
+	if len(o.buf) == 0 {
+		o.flushing = false
+		return nil, false
+	}
+	buf, o.buf, o.spare = o.buf, o.spare[:0], nil
+	return buf, true
+}
+
+// give returns a written buffer.
+func (o *outbox) give(buf []byte) {
+	if cap(buf) > keptBuffer {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if cap(o.buf) == 0 {
+		o.buf = buf[:0]
+		return
+	}
+	o.spare = buf[:0]
+}
+
+// try writes as much as the socket takes at once.
+func (o *outbox) try(buf []byte) (int, error) {
+	o.attempt.buf, o.attempt.n, o.attempt.err = buf, 0, nil
+	err := o.raw.Write(o.attempt.run)
+	o.attempt.buf = nil
+	if err == nil {
+		err = o.attempt.err
+	}
+	return o.attempt.n, err
+}
+
+// deliver is the courier. Its writes wait, for as long as the other end does
+// not read.
+func (o *outbox) deliver() {
+	defer close(o.done)
+	for {
+		select {
+		case buf := <-o.courier:
+			o.writeAll(buf)
+		case <-o.quit:
+			return
+		}
+	}
+}
+
+func (o *outbox) writeAll(buf []byte) {
+	for ok := true; ok; buf, ok = o.take() {
+		if len(buf) == 0 {
+			continue
+		}
+		if _, err := o.socket.Write(buf); err != nil {
+			o.failed(err)
+		}
+		o.give(buf)
+	}
+}
+
+// settleStep is how often a closing outbox is looked at.
+const settleStep = time.Millisecond
+
+// settle returns when everything is written, or ctx ends.
+func (o *outbox) settle(ctx context.Context) {
+	for !o.settled() {
+		select {
+		case <-time.After(settleStep):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (o *outbox) settled() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.closed || !o.flushing && len(o.buf) == 0
+}
+
+// close drops what is not written and takes nothing any more. The socket is
+// closed by then, so that no write waits.
+func (o *outbox) close() {
+	o.mu.Lock()
+	o.closed = true
+	o.buf = nil
+	if o.drained != nil {
+		close(o.drained)
+		o.drained = nil
+	}
+	o.mu.Unlock()
+	close(o.quit)
+	<-o.done
+}

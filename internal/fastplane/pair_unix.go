@@ -1,0 +1,47 @@
+//go:build unix
+
+package fastplane
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"syscall"
+)
+
+// Pair makes the two ends of a plane: the host's, and the one that a driver's
+// process inherits. The caller closes the latter once that has happened.
+func Pair() (host *net.UnixConn, driver *os.File, err error) {
+	syscall.ForkLock.RLock()
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err == nil {
+		syscall.CloseOnExec(fds[0])
+		syscall.CloseOnExec(fds[1])
+	}
+	syscall.ForkLock.RUnlock()
+	if err != nil {
+		return nil, nil, os.NewSyscallError("socketpair", err)
+	}
+	driver = os.NewFile(uintptr(fds[1]), "fast plane")
+	host, err = Connect(os.NewFile(uintptr(fds[0]), "fast plane"))
+	if err != nil {
+		_ = driver.Close() // err says what is wrong
+		return nil, nil, err
+	}
+	return host, driver, nil
+}
+
+// Connect makes a connection of one end, which it takes over.
+func Connect(end *os.File) (*net.UnixConn, error) {
+	defer end.Close()
+	conn, err := net.FileConn(end)
+	if err != nil {
+		return nil, err
+	}
+	socket, ok := conn.(*net.UnixConn)
+	if !ok || conn.LocalAddr().Network() != "unix" {
+		_ = conn.Close() // it is not ours
+		return nil, fmt.Errorf("the descriptor of the fast plane is a %s socket", conn.LocalAddr().Network())
+	}
+	return socket, nil
+}

@@ -1,0 +1,85 @@
+package fastplane
+
+import (
+	"sync/atomic"
+)
+
+// A phase is where a slot stands in its call.
+type phase uint32
+
+const (
+	phaseFree      phase = iota
+	phaseWaiting         // the caller waits
+	phaseClaimed         // the reader is about to hand over the answer
+	phaseDone            // the answer is there
+	phaseAbandoned       // the caller has left; the slot is free once the answer has come
+)
+
+// inlineAnswer is how long an answer can be that needs no buffer of its own.
+const inlineAnswer = 32
+
+// A slot is a place for one call under way. Between waiting and done its fields
+// belong to whoever reads the socket, else to the caller.
+type slot struct {
+	number     uint32
+	generation uint32 // of its use; the reader compares it, under the slot's phase
+	phase      atomic.Uint32
+	deadline   atomic.Int64 // on the client's clock; 0 for none
+	poke       chan struct{}
+
+	value  bool // the answer's body becomes the caller's
+	status Status
+	body   []byte
+	small  [inlineAnswer]byte
+	parts  *body // of an answer that is not there completely
+	err    error // why there is no answer
+}
+
+func newSlot(number uint32) *slot { return &slot{number: number, poke: make(chan struct{}, 1)} }
+
+func (s *slot) id() uint64 { return uint64(s.generation)<<32 | uint64(s.number) }
+
+func (s *slot) is(p phase) bool { return phase(s.phase.Load()) == p }
+
+func (s *slot) move(from, to phase) bool { return s.phase.CompareAndSwap(uint32(from), uint32(to)) }
+
+// wake has the caller look at the slot.
+func (s *slot) wake() {
+	select {
+	case s.poke <- struct{}{}:
+	default: // it will look anyway
+	}
+}
+
+// fill takes over an answer's body, which is valid only now.
+func (s *slot) fill(status Status, b []byte) {
+	s.status = status
+	if len(b) <= len(s.small) && !(s.value && status == StatusYes) {
+		s.body = append(s.small[:0], b...)
+		return
+	}
+	s.body = append(make([]byte, 0, len(b)), b...)
+}
+
+// begin starts the slot's next use. It is called with the client locked.
+func (s *slot) begin(value bool) {
+	select {
+	case <-s.poke:
+	default:
+	}
+	s.generation++
+	s.value = value
+	s.phase.Store(uint32(phaseWaiting))
+}
+
+// takeParts takes over the body that came in parts.
+func (s *slot) takeParts() {
+	s.status, s.body = Status(s.parts.code), s.parts.bytes
+}
+
+// clear ends a use.
+func (s *slot) clear() {
+	s.phase.Store(uint32(phaseFree))
+	s.deadline.Store(0)
+	s.body, s.parts = nil, nil
+}

@@ -1,0 +1,46 @@
+package host
+
+import (
+	"fmt"
+
+	"github.com/cachewright/cachewright/internal/fastplane"
+	"github.com/cachewright/cachewright/internal/wire"
+)
+
+// offerPlane gives the process one end of a fast plane. Without one, calls take
+// gRPC: that is no reason not to start.
+func (in *instance) offerPlane() {
+	if in.spec.Transport == TransportGRPC {
+		return
+	}
+	socket, end, err := fastplane.Pair()
+	if err != nil {
+		in.log.Debug("no fast plane", "err", err)
+		return
+	}
+	in.socket, in.process.plane = socket, end
+	in.process.env = append(in.process.env, wire.PlaneKey+"="+fastplane.Version)
+}
+
+// takePlane takes the fast plane into use if the driver serves it.
+func (in *instance) takePlane() (err error) {
+	if in.socket == nil || in.desc.Metadata[wire.PlaneMetadata] != fastplane.Version {
+		return nil
+	}
+	in.plane, err = fastplane.NewClient(in.socket)
+	if err != nil {
+		return fmt.Errorf("the fast plane: %w", err)
+	}
+	return nil
+}
+
+// closePlane ends the calls under way on the fast plane, and it.
+func (in *instance) closePlane() {
+	if in.plane != nil {
+		in.plane.Close()
+		return
+	}
+	if in.socket != nil {
+		_ = in.socket.Close() // nobody has used it
+	}
+}

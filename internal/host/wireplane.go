@@ -1,0 +1,36 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cachewright/cachewright/internal/fastplane"
+	"github.com/cachewright/cachewright/internal/wire"
+)
+
+// overPlane makes a call of the data path over the fast plane.
+func (s *wireStore) overPlane(ctx context.Context, e effect, r *fastplane.Request) (fastplane.Answer, error) {
+	if err := ctx.Err(); err != nil {
+		return fastplane.Answer{}, err
+	}
+	a, sent, err := s.plane.Call(ctx, r)
+	if err != nil {
+		return fastplane.Answer{}, planeError(e, sent, err)
+	}
+	if a.Status == fastplane.StatusFailed {
+		return fastplane.Answer{}, a.Failure.Err()
+	}
+	return a, nil
+}
+
+// planeError says what a failure of the plane means for the caller.
+func planeError(e effect, sent bool, err error) error {
+	if _, ok := errors.AsType[*fastplane.LostError](err); ok {
+		return &transportError{sent: sent, effect: e, err: err}
+	}
+	if sent && e != reads {
+		return fmt.Errorf("%w: %w", wire.ErrMaybeApplied, err)
+	}
+	return err
+}
