@@ -1,4 +1,4 @@
-.PHONY: help build test soak demo lint proto
+.PHONY: help build test soak demo lint proto man
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
@@ -20,3 +20,6 @@ lint: ## formatting, vet, staticcheck, cross-builds, modules, generated code
 
 proto: ## generate the protocol's Go code
 	go -C tools run ./protogen ../internal/wire/driverpb driver.proto
+
+man: ## the manual pages, into bin/man/man1
+	go run ./cmd/cachewright man bin/man/man1

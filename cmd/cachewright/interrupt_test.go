@@ -35,6 +35,20 @@ func TestASignalEndsAWaitForStdin(t *testing.T) {
 	}
 }
 
+func TestASignalIsTheExitCode(t *testing.T) {
+	s := newShell(t, testConfig)
+	stdin, writer := io.Pipe() // which nobody writes to
+	defer writer.Close()
+	for line, want := range map[string]int{"set k -": 130, "import": 130, "stores --watch": exitYes} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(300*time.Millisecond, func() { cancel(interruption{syscall.SIGINT}) })
+		var out, errs bytes.Buffer
+		if code := run(ctx, append([]string{"-c", filepath.Join(s.dir, "config.yaml")}, strings.Fields(line)...), stdin, &out, &errs); code != want {
+			t.Errorf("%s: exit %d, want %d; %s", line, code, want, &errs)
+		}
+	}
+}
+
 // A gone is a stdout whose reader has left.
 type gone struct{}
 

@@ -63,6 +63,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if errors.As(err, &ended) && ended.err == nil {
 		return ended.code
 	}
+	var heard interruption
+	if errors.Is(err, context.Canceled) && errors.As(context.Cause(ctx), &heard) {
+		fmt.Fprintln(stderr, "cachewright:", heard)
+		return heard.code()
+	}
 	if err != nil && !errors.Is(err, errNo) && !errors.Is(err, syscall.EPIPE) {
 		a.complain(err)
 	}
