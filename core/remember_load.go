@@ -125,15 +125,19 @@ func (l *load) detachedRun(ctx context.Context, again bool) (v Value, err error)
 // run resolves and stores, under the lock if there is one to be. again asks for
 // a look at what another load may have stored.
 func (l *load) run(ctx context.Context, again bool) (v Value, err error) {
+	outcome := errNoResolve
+	defer func() {
+		callerLeft := !l.detached && ctx.Err() != nil
+		if l.pause > 0 && failed(v, outcome) && !callerLeft {
+			l.store.loads.pause(l.id(), l.pause)
+		}
+	}()
 	if l.locked {
 		v, err = DoValue(ctx, l.Lock(l.key, l.lock...), func(ctx context.Context) (Value, error) { return l.attempt(ctx, true) })
 	} else {
 		v, err = l.attempt(ctx, again)
 	}
-	callerLeft := !l.detached && ctx.Err() != nil
-	if l.pause > 0 && failed(v, err) && !callerLeft {
-		l.store.loads.pause(l.id(), l.pause)
-	}
+	outcome = err
 	return v, err
 }
 
@@ -144,6 +148,9 @@ func (l *load) attempt(ctx context.Context, again bool) (Value, error) {
 	bounded, cancel := l.bounded(ctx)
 	now, err := l.look(bounded)
 	cancel()
+	if l.detached { // with a deadline that no caller chose
+		err = l.store.spare(context.WithoutCancel(ctx), err)
+	}
 	switch {
 	case err != nil:
 		return Value{}, err
@@ -159,7 +166,7 @@ func (l *load) attempt(ctx context.Context, again bool) (Value, error) {
 // load is none that a caller chose.
 func (l *load) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	if !l.detached {
-		return ctx, noCancel
+		return ctx, func() {}
 	}
 	return context.WithTimeout(ctx, l.store.timeout)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cachewright/cachewright/core/internal/lock"
 	"github.com/cachewright/cachewright/internal/host"
+	"github.com/cachewright/cachewright/internal/lazyctx"
 	"github.com/cachewright/cachewright/internal/seal"
 	"github.com/cachewright/cachewright/sdk"
 )
@@ -79,7 +80,7 @@ type call struct {
 	opened   *openedStore
 	caller   context.Context // as the operation was given it
 	ctx      context.Context
-	cancel   context.CancelFunc
+	limit    *lazyctx.Context // the store's timeout; nil where the caller has a deadline
 	hooked   int
 }
 
@@ -106,12 +107,13 @@ func (s *store) admit(ctx context.Context, c *call) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	c.ctx, c.cancel = ctx, noCancel
+	c.ctx = ctx
 	if _, bounded := ctx.Deadline(); !bounded {
-		c.ctx, c.cancel = context.WithTimeout(ctx, s.timeout)
+		c.limit = lazyctx.WithTimeout(ctx, s.timeout)
+		c.ctx = c.limit
 	}
 	if err := s.start(c); err != nil {
-		c.cancel()
+		c.release()
 		return err
 	}
 	return nil
@@ -142,7 +144,7 @@ func (c *call) hookError(err error) error {
 
 // end runs the hooks and wraps the error.
 func (c *call) end(o Outcome) error {
-	c.cancel()
+	c.release()
 	if c.hooked > 0 {
 		o.Err = endHooks(c.ctx, c.store.manager.hooks, c.Call, o)
 	}
@@ -164,7 +166,11 @@ func needsKey(op Op) bool {
 	return true
 }
 
-func noCancel() {}
+func (c *call) release() {
+	if c.limit != nil {
+		c.limit.End()
+	}
+}
 
 // has reports a capability that the store announced.
 func (o *openedStore) has(c sdk.Capability) bool { return o.Capabilities().Has(c) }

@@ -84,6 +84,7 @@ func places(o options) int { return min(4, o.MaxConnections) }
 // Traits are the store's.
 func (s *store) Traits() sdk.Traits {
 	return sdk.Traits{
+		Dispatch:        sdk.DispatchTogether,
 		LockStrategy:    sdk.StrategyLease,
 		LockScope:       sdk.ScopeCluster,
 		Class:           sdk.ClassOverlap,

@@ -46,6 +46,7 @@ func open(_ context.Context, o options) (*store, error) {
 // strategy is described for Memcached, although CompareDelete compares.
 func (s *store) Traits() sdk.Traits {
 	traits := sdk.Traits{
+		Dispatch:     sdk.DispatchTogether,
 		Granularity:  time.Millisecond,
 		MaxKey:       longestKey,
 		LockStrategy: sdk.StrategyRedlock,

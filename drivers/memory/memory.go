@@ -83,6 +83,7 @@ func bound(o options) (*store, error) {
 // Traits are the store's.
 func (s *store) Traits() sdk.Traits {
 	return sdk.Traits{
+		Dispatch:        sdk.DispatchInline,
 		MaxValue:        s.maxValue(),
 		LockStrategy:    sdk.StrategyRedlock,
 		LockScope:       sdk.ScopeProcess,

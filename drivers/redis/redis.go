@@ -58,6 +58,7 @@ func open(_ context.Context, o options) (*store, error) {
 // Traits are the store's.
 func (s *store) Traits() sdk.Traits {
 	return sdk.Traits{
+		Dispatch:        sdk.DispatchTogether,
 		MaxKey:          longestKey,
 		MaxValue:        maxValue,
 		LockStrategy:    sdk.StrategyRedlock,
