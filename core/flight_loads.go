@@ -146,15 +146,20 @@ func (g *loads) wait(ctx context.Context, a *loading, patience time.Duration) (V
 	case <-a.done:
 		return a.result()
 	case <-ctx.Done():
-		return Value{}, ctx.Err()
+		return a.resultOr(ctx.Err())
 	case <-slow:
-		return Value{}, fmt.Errorf("%w: the caller waited %v", ErrResolverTimeout, patience)
+		return a.resultOr(fmt.Errorf("%w: the caller waited %v", ErrResolverTimeout, patience))
 	case <-a.expired:
-		if isDone(a.done) {
-			return a.result()
-		}
-		return Value{}, a.overdue()
+		return a.resultOr(a.overdue())
 	}
+}
+
+// resultOr is for a wait that ended: what is there all the same is the answer.
+func (a *loading) resultOr(err error) (Value, error) {
+	if isDone(a.done) {
+		return a.result()
+	}
+	return Value{}, err
 }
 
 func (a *loading) result() (Value, error) {

@@ -41,8 +41,8 @@ func policyOf(opts []RememberOption) (*policy, error) {
 	if p.stale == 0 && p.soft > 0 {
 		p.refuse("SoftLimit serves a value past its TTL, and StaleFor keeps none")
 	}
-	if p.stale == 0 && p.pause > 0 {
-		p.refuse("RetryAfter serves a value past its TTL, and StaleFor keeps none")
+	if p.pause > 0 && !p.headed() {
+		p.refuse("RetryAfter needs a value to serve meanwhile: StaleFor keeps one, and early refresh has one")
 	}
 	if p.soft > 0 && p.hard > 0 && p.soft >= p.hard {
 		p.refuse("a SoftLimit of %v never ends before the HardLimit of %v", p.soft, p.hard)
@@ -132,8 +132,9 @@ func HardLimit(d time.Duration) RememberOption {
 }
 
 // RetryAfter leaves the resolver of a key in peace for d after it failed, as
-// long as StaleFor keeps a value to serve. It is remembered in this process
-// only. Costs that a source which recovers is noticed up to d later.
+// long as there is a value to serve: one that StaleFor keeps, or one that early
+// refresh would replace. It is remembered in this process only. Costs that a
+// source which recovers is noticed up to d later.
 func RetryAfter(d time.Duration) RememberOption {
 	return func(p *policy) { p.pause = p.positive("RetryAfter", d) }
 }
@@ -141,7 +142,8 @@ func RetryAfter(d time.Duration) RememberOption {
 // RefreshAhead makes a hit after that fraction of the TTL, above 0 and below 1,
 // start the resolver in the background, so that a key which is asked for often
 // never expires; the hit is served at once. Each process refreshes on its own
-// unless UnderLock joins them. Implies SingleFlight. Costs 30 bytes an entry as
+// unless UnderLock joins them. A refresh that fails is tried again by the next
+// hit, or after RetryAfter. Implies SingleFlight. Costs 30 bytes an entry as
 // StaleFor does, and resolvers that nobody would have needed.
 func RefreshAhead(fraction float64) RememberOption {
 	return func(p *policy) {

@@ -272,3 +272,30 @@ func TestTheStoresJitterShortensFreshnessToo(t *testing.T) {
 		}
 	})
 }
+
+func TestARefreshThatFailsIsPausedToo(t *testing.T) {
+	for name, test := range map[string]struct {
+		opts []cache.RememberOption
+		want int
+	}{
+		"by RetryAfter":         {[]cache.RememberOption{cache.RefreshAhead(0.5), cache.RetryAfter(10 * time.Second)}, 2},
+		"and by every hit else": {[]cache.RememberOption{cache.RefreshAhead(0.5)}, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &source{}
+				r := newFake().repository(t, cache.WithLogger(silent))
+				s.want(t, r, 1, false, test.opts...)
+				time.Sleep(40 * time.Second)
+				s.crash = errSource
+				for range 3 {
+					s.want(t, r, 1, false, test.opts...)
+					synctest.Wait()
+				}
+				if s.count() != test.want {
+					t.Errorf("the resolver ran %d times, want %d", s.count(), test.want)
+				}
+			})
+		})
+	}
+}
