@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/cachewright/cachewright/internal/fastplane"
+	"github.com/cachewright/cachewright/internal/wire"
 )
 
 // planeDescriptor is where a host puts the socket of the fast plane, if it
@@ -100,7 +101,15 @@ func (s planeCalls) Handle(ctx context.Context, r *fastplane.Request) (a fastpla
 
 func (s planeCalls) doSafely(ctx context.Context, r *fastplane.Request) (a fastplane.Answer, err error) {
 	defer recoverAs(&err, "a call")
-	return s.do(ctx, r)
+	return s.do(traced(ctx, r), r)
+}
+
+// traced gives the call the trace context that it brought.
+func traced(ctx context.Context, r *fastplane.Request) context.Context {
+	if r.Metadata == "" {
+		return ctx
+	}
+	return wire.WithIncomingTrace(ctx, wire.ParseTrace(r.Metadata))
 }
 
 // Together makes single calls as one batch.
@@ -128,6 +137,7 @@ func (s planeCalls) together(ctx context.Context, rs []*fastplane.Request, answe
 		}
 		good = append(good, i)
 	}
+	ctx = traced(ctx, rs[0]) // they all have the same
 	if rs[0].Op == fastplane.OpGet {
 		return getTogether(ctx, in, rs, good, answers)
 	}
