@@ -112,10 +112,10 @@ func traced(ctx context.Context, r *fastplane.Request) context.Context {
 	return wire.WithIncomingTrace(ctx, wire.ParseTrace(r.Metadata))
 }
 
-// Together makes single calls as one batch.
+// Together makes single calls as one batch; their trace context is the same.
 func (s planeCalls) Together(ctx context.Context, rs []*fastplane.Request) (answers []fastplane.Answer) {
 	answers = make([]fastplane.Answer, len(rs))
-	if err := s.together(ctx, rs, answers); err != nil {
+	if err := s.together(traced(ctx, rs[0]), rs, answers); err != nil {
 		for i := range answers {
 			answers[i].Fail(err)
 		}

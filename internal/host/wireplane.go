@@ -15,7 +15,6 @@ func (s *wireStore) overPlane(ctx context.Context, e effect, r *fastplane.Reques
 		return fastplane.Answer{}, err
 	}
 	r.Metadata = wire.OutgoingTrace(ctx).String()
-	r.Metadata = wire.OutgoingTrace(ctx).String()
 	a, sent, err := s.plane.Call(ctx, r)
 	if err != nil {
 		return fastplane.Answer{}, planeError(e, sent, err)
