@@ -104,7 +104,8 @@ func (r *CacheRepository) SetMany(ctx context.Context, values map[string]any, tt
 	return b.end(Outcome{Bytes: size, Err: b.named(err)})
 }
 
-// entries are values as the driver gets them, and their bytes altogether.
+// entries are values as the driver gets them, and the bytes of them all as the
+// codec made them.
 func (b *batch) entries(values []written, ttl time.Duration) (entries []sdk.Entry, size int, err error) {
 	entries = make([]sdk.Entry, len(values))
 	for i, value := range values {
@@ -113,7 +114,7 @@ func (b *batch) entries(values []written, ttl time.Duration) (entries []sdk.Entr
 			return nil, 0, &BatchError{map[string]error{b.keys[i]: err}}
 		}
 		entries[i] = sdk.Entry{Key: b.physical[i], Value: data, TTL: driverTTL(b.store.jittered(OpSetMany, ttl), b.opened.granularity)}
-		size += len(data)
+		size += len(value.data)
 	}
 	return entries, size, nil
 }

@@ -9,7 +9,8 @@ import (
 // forwards them to its default store.
 //
 // Keys are valid UTF-8 without NUL, 1 to 1,024 bytes with the store's prefix;
-// anything else is ErrInvalidKey before any I/O. A TTL is positive or Forever.
+// anything else is ErrInvalidKey before any I/O. A TTL is positive, Forever
+// or DefaultTTL.
 // A context without a deadline gets the store's timeout for each call. A write
 // that is cut short while under way fails with an error that matches the
 // context's and ErrMaybeApplied.

@@ -45,7 +45,7 @@ func RememberLocked(ctx context.Context, repository CacheOperations, key string,
 	if !ok {
 		return Value{}, fmt.Errorf("cache: %T is no Locker: %w", repository, errors.ErrUnsupported)
 	}
-	if err := checkTTL(ttl); err != nil {
+	if err := checkTTL(ttl); err != nil && ttl != DefaultTTL {
 		return Value{}, &Error{Op: string(OpSet), Key: key, Err: err}
 	}
 	v, err := repository.Get(ctx, key)

@@ -107,7 +107,7 @@ func (r *CacheRepository) set(ctx context.Context, key string, value written, tt
 		return err
 	}
 	err = w.opened.Set(w.ctx, w.physical, w.data, w.ttl)
-	return w.end(Outcome{Bytes: len(w.data), Err: err})
+	return w.end(Outcome{Bytes: len(value.data), Err: err})
 }
 
 // Add is ICacheRepository's.
@@ -121,7 +121,7 @@ func (r *CacheRepository) Add(ctx context.Context, key string, value any, ttl ti
 		return false, err
 	}
 	added, err := w.opened.Add(w.ctx, w.physical, w.data, w.ttl)
-	return added, w.end(Outcome{Bytes: len(w.data), Err: err})
+	return added, w.end(Outcome{Bytes: len(data), Err: err})
 }
 
 // Replace is ICacheRepository's.
@@ -135,7 +135,7 @@ func (r *CacheRepository) Replace(ctx context.Context, key string, value any, tt
 		return false, err
 	}
 	replaced, err := w.opened.Replace(w.ctx, w.physical, w.data, w.ttl)
-	return replaced, w.end(Outcome{Bytes: len(w.data), Err: err})
+	return replaced, w.end(Outcome{Bytes: len(data), Err: err})
 }
 
 // A write is a call that carries a TTL and maybe a value, both as the driver

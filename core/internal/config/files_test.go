@@ -118,7 +118,7 @@ a.yaml:1: defualt: is not a key here; did you mean default?`,
 			[]string{"z.yaml", "a.yaml", "none.yaml"},
 			`z.yaml:1: a [ is opened and not closed
 a.yaml:1: a tab; YAML is indented with blanks
-none.yaml: no such file or directory; name a configuration here or in $CACHEWRIGHT_CONFIG`,
+none.yaml: no such file or directory`,
 		},
 		{
 			"a key twice in one file is one problem; in two files it is none",

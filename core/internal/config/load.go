@@ -81,7 +81,7 @@ func (l *loader) readFile(ctx context.Context, path string, named Position) (lay
 	if named.Variable != "" {
 		p.Position, p.Reason = named, path+": "+p.Reason
 	}
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) && (path == l.path || named.Variable != "") {
 		p.Reason += "; name a configuration here or in $" + ownConfig
 	}
 	l.add(p)
