@@ -18,6 +18,7 @@ type DriverConfig struct {
 	SHA256       map[string]string // digests of the program by platform: "linux/amd64"
 	Env          map[string]string // added to the driver's environment
 	StartTimeout time.Duration     // 0: 10 s
+	Transport    string            // "auto" or "grpc"; "": auto
 }
 
 // A StoreConfig says what to open and how to use it.
@@ -76,7 +77,7 @@ func (c Config) source() map[string]any {
 }
 
 func (d DriverConfig) source() map[string]any {
-	source := present(map[string]any{"run": d.Run, "start_timeout": d.StartTimeout})
+	source := present(map[string]any{"run": d.Run, "start_timeout": d.StartTimeout, "transport": d.Transport})
 	if len(d.Command) > 0 {
 		source["command"] = d.Command
 	}

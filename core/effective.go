@@ -134,6 +134,9 @@ func (s *settings) driver(d config.Driver) {
 	if d.StartTimeout > 0 {
 		s.text(path+"start_timeout", d.StartTimeout.String())
 	}
+	if d.Transport != config.TransportAuto {
+		s.text(path+"transport", string(d.Transport))
+	}
 }
 
 func (s *settings) store(store config.Store) {

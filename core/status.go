@@ -121,8 +121,13 @@ func (m *CacheManager) spec(name string) host.Spec {
 	if !ok {
 		return host.Spec{Name: name, Builtin: true, Logger: m.logger}
 	}
+	transport := host.TransportAuto
+	if d.Transport == config.TransportGRPC {
+		transport = host.TransportGRPC
+	}
 	return host.Spec{
 		Name:         name,
+		Transport:    transport,
 		Builtin:      d.Run != config.RunCommand,
 		Command:      d.Command,
 		SHA256:       d.SHA256,

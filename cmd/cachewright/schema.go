@@ -109,6 +109,7 @@ func driverSchema() schema {
 		"sha256":        schema{"type": "object", "description": "With run: command, the digest that the program must have, by platform.", "patternProperties": schema{"^[a-z0-9]+/[a-z0-9]+$": schema{"type": "string", "pattern": "^[0-9a-fA-F]{64}$|" + reference}}, "additionalProperties": false},
 		"env":           schema{"type": "object", "description": "Variables added to those that a driver inherits.", "additionalProperties": schema{"type": "string"}},
 		"start_timeout": duration("How long the process may take to become ready."),
+		"transport":     words("What calls travel on: auto, the default, is the fast plane where the driver serves it, and else gRPC; grpc is gRPC always.", "auto", "grpc"),
 	})
 }
 

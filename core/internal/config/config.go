@@ -36,6 +36,7 @@ type Driver struct {
 	SHA256       string            // lower-case hex digest of this platform's program; "" is unpinned
 	Env          map[string]string // added to the driver's environment
 	StartTimeout time.Duration     // 0: the host's default
+	Transport    Transport
 	Pos          Position
 }
 
@@ -45,6 +46,14 @@ type Run string
 const (
 	RunBuiltin Run = "builtin" // this executable, started again
 	RunCommand Run = "command" // a program of its own
+)
+
+// Transport is what the calls to a driver's process travel on.
+type Transport string
+
+const (
+	TransportAuto Transport = ""     // "auto" in a file: the fast plane where the driver serves it
+	TransportGRPC Transport = "grpc" // gRPC, always
 )
 
 // A Store says what to open and how to use it.

@@ -96,7 +96,7 @@ func TestLoadReadsEveryKey(t *testing.T) {
 default: jobs
 prefix: app
 drivers:
-  redis: {start_timeout: 20s, env: {GODEBUG: x=1}}
+  redis: {start_timeout: 20s, transport: grpc, env: {GODEBUG: x=1}}
   memory:
   acme:
     run: command
@@ -114,7 +114,7 @@ stores:
 	}
 	equal(t, "order", c.Order, []string{"jobs", "plain", "alone"})
 	equal(t, "redis", c.Drivers["redis"], Driver{
-		Name: "redis", Run: RunBuiltin, Env: map[string]string{"GODEBUG": "x=1"}, StartTimeout: 20 * time.Second,
+		Name: "redis", Run: RunBuiltin, Env: map[string]string{"GODEBUG": "x=1"}, StartTimeout: 20 * time.Second, Transport: TransportGRPC,
 		Pos: Position{File: c.Path, Line: 5},
 	})
 	equal(t, "memory", c.Drivers["memory"], Driver{Name: "memory", Run: RunBuiltin, Pos: Position{File: c.Path, Line: 6}})

@@ -47,10 +47,13 @@ func (l *loader) driver(declared section, name string) Driver {
 	if !ok {
 		return d
 	}
-	s.only("run", "command", "sha256", "env", "start_timeout")
+	s.only("run", "command", "sha256", "env", "start_timeout", "transport")
 	d.Run = Run(s.choice("run", string(RunBuiltin), []string{string(RunBuiltin), string(RunCommand)}))
 	if timeout := s.duration("start_timeout", false); timeout != nil {
 		d.StartTimeout = *timeout
+	}
+	if s.choice("transport", "auto", []string{"auto", "grpc"}) == "grpc" {
+		d.Transport = TransportGRPC
 	}
 	d.Env = s.environment()
 	switch run, given := s.values["run"]; {
