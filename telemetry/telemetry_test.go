@@ -30,6 +30,7 @@ import (
 
 func TestMain(m *testing.M) {
 	builtin.Register(driver)
+	builtin.Register(collector)
 	builtin.Serve()
 	os.Exit(m.Run())
 }
@@ -77,6 +78,33 @@ func (p *probe) Delete(_ context.Context, key string) (bool, error) {
 	return ok, nil
 }
 
+// collector is the probe as a driver that makes one call of those that arrive
+// together.
+var collector = sdk.Define("collector", "1.2.3", func(context.Context, struct{}) (*collecting, error) {
+	return &collecting{&probe{values: map[string][]byte{}}}, nil
+})
+
+type collecting struct{ *probe }
+
+func (c *collecting) Traits() sdk.Traits { return sdk.Traits{Dispatch: sdk.DispatchTogether} }
+
+func (c *collecting) GetMany(ctx context.Context, keys []string) ([]sdk.Lookup, error) {
+	found := make([]sdk.Lookup, len(keys))
+	for i, key := range keys {
+		found[i].Value, found[i].OK, found[i].Err = c.Get(ctx, key)
+	}
+	return found, nil
+}
+
+func (c *collecting) SetMany(ctx context.Context, entries []sdk.Entry) error {
+	for _, e := range entries {
+		_ = c.Set(ctx, e.Key, e.Value, e.TTL)
+	}
+	return nil
+}
+
+func (c *collecting) DeleteMany(context.Context, []string) (int, error) { return 0, nil }
+
 // A rig is a manager over the probe, and what its telemetry reported.
 type rig struct {
 	caches *cache.CacheManager
@@ -106,9 +134,11 @@ func open(t *testing.T, inProcess bool, opts ...cache.Option) *cache.CacheManage
 	t.Helper()
 	ctx := t.Context()
 	if inProcess {
-		ctx = inproc.With(ctx, map[string]sdk.Driver{"probe": driver})
+		ctx = inproc.With(ctx, map[string]sdk.Driver{"probe": driver, "collector": collector})
 	}
-	m, err := cache.OpenConfig(ctx, cache.Config{Default: "main", Stores: map[string]cache.StoreConfig{"main": {Driver: "probe"}}}, opts...)
+	m, err := cache.OpenConfig(ctx, cache.Config{Default: "main", Stores: map[string]cache.StoreConfig{
+		"main": {Driver: "probe"}, "collecting": {Driver: "collector"},
+	}}, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +152,8 @@ func open(t *testing.T, inProcess bool, opts ...cache.Option) *cache.CacheManage
 	return m
 }
 
-// points are all data points: name and labels, and the count or sum.
+// points are all data points by name and labels but store and driver: the count,
+// or the sum.
 func (r *rig) points(t *testing.T) map[string]int64 {
 	t.Helper()
 	var collected metricdata.ResourceMetrics
@@ -135,19 +166,19 @@ func (r *rig) points(t *testing.T) map[string]int64 {
 			switch data := m.Data.(type) {
 			case metricdata.Sum[int64]:
 				for _, p := range data.DataPoints {
-					points[name(m.Name, p.Attributes)] = p.Value
+					points[name(m.Name, p.Attributes)] += p.Value
 				}
 			case metricdata.Gauge[int64]:
 				for _, p := range data.DataPoints {
-					points[name(m.Name, p.Attributes)] = p.Value
+					points[name(m.Name, p.Attributes)] += p.Value
 				}
 			case metricdata.Histogram[float64]:
 				for _, p := range data.DataPoints {
-					points[name(m.Name, p.Attributes)] = int64(p.Count)
+					points[name(m.Name, p.Attributes)] += int64(p.Count)
 				}
 			case metricdata.Histogram[int64]:
 				for _, p := range data.DataPoints {
-					points[name(m.Name, p.Attributes)] = int64(p.Count)
+					points[name(m.Name, p.Attributes)] += int64(p.Count)
 				}
 			default:
 				t.Fatalf("%s is a %T", m.Name, m.Data)
@@ -372,6 +403,27 @@ func TestTheTraceContextReachesTheDriver(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Callers at once have a trace each, and none meets another's.
+func TestTracesOfCallsThatAreCollectedStayApart(t *testing.T) {
+	r := newRig(t, false)
+	store, err := r.caches.Store("collecting")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range 50 {
+		wg.Go(func() {
+			ctx, span := r.tracer.Tracer("app").Start(t.Context(), "request")
+			defer span.End()
+			parent, ok, err := cache.Of[string](store).Get(ctx, "trace")
+			if err != nil || !ok || !strings.Contains(parent, span.SpanContext().TraceID().String()) {
+				t.Errorf("the driver saw %q, %t, %v", parent, ok, err)
+			}
+		})
+	}
+	wg.Wait()
 }
 
 func TestWithoutTracesTheApplicationsOwnReachesTheDriver(t *testing.T) {
