@@ -35,6 +35,9 @@ func (a *app) completions(root *cobra.Command) {
 	must(root.RegisterFlagCompletionFunc("store", a.completeStores))
 	must(root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions(a.color.words, cobra.ShellCompDirectiveNoFileComp)))
 	for _, cmd := range allCommands(root) {
+		if cmd.Flags().Lookup("dir") != nil {
+			must(cmd.MarkFlagDirname("dir"))
+		}
 		if cmd.Flags().Lookup("strategy") != nil {
 			must(cmd.RegisterFlagCompletionFunc("strategy", cobra.FixedCompletions([]string{"exclusive", "lease", "redlock"}, cobra.ShellCompDirectiveNoFileComp)))
 		}
@@ -46,6 +49,8 @@ func (a *app) completions(root *cobra.Command) {
 		switch n, takesKeys := keyArguments[cmd.Name()]; {
 		case takesKeys:
 			cmd.ValidArgsFunction = a.completeKeys(n)
+		case cmd.Name() == "man":
+			cmd.ValidArgsFunction = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
 		case cmd.Name() == "import":
 			cmd.ValidArgsFunction = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
 		default:

@@ -39,7 +39,7 @@ func TestASignalIsTheExitCode(t *testing.T) {
 	s := newShell(t, testConfig)
 	stdin, writer := io.Pipe() // which nobody writes to
 	defer writer.Close()
-	for line, want := range map[string]int{"set k -": 130, "import": 130, "stores --watch": exitYes} {
+	for line, want := range map[string]int{"set k -": 130, "import": 130} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(300*time.Millisecond, func() { cancel(interruption{syscall.SIGINT}) })
 		var out, errs bytes.Buffer

@@ -54,6 +54,8 @@ func TestTheShellIsOfferedWhatMayStandThere(t *testing.T) {
 		"lock --strategy |":      "exclusive lease redlock " + noFiles,
 		"get --timeout |":        noFiles,
 		"config |":               "check schema show " + noFiles,
+		"man |":                  ":16",
+		"demo --dir |":           ":16",
 		"import |":               files,
 		"ver|":                   "version " + noFiles,
 	} {

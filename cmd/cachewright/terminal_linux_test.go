@@ -63,13 +63,17 @@ func (term *terminal) take(p []byte) (int, error) {
 	return term.written.Write(p)
 }
 
+func (term *terminal) text() string {
+	term.mu.Lock()
+	defer term.mu.Unlock()
+	return term.written.String()
+}
+
 // shows waits until something has arrived at the other side.
 func (term *terminal) shows(t *testing.T, text string) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
-		term.mu.Lock()
-		all := term.written.String()
-		term.mu.Unlock()
+		all := term.text()
 		if strings.Contains(all, text) {
 			return
 		}
@@ -125,7 +129,7 @@ func TestColourIsForTerminals(t *testing.T) {
 			t.Fatalf("exit %d", code)
 		}
 		term.shows(t, plain)
-		if strings.Contains(term.written.String(), "\x1b") {
+		if strings.Contains(term.text(), "\x1b") {
 			t.Errorf("%s=%s %s: painted", name, value, line)
 		}
 	}
