@@ -68,6 +68,10 @@ func (a *Answer) Yes() bool { return a.Status == StatusYes }
 // bringsValue says that the body of the operation's answer is a value.
 func bringsValue(op Op) bool { return op == OpGet || op == OpPull }
 
+// bringsValues says that the caller keeps bytes of the body of the operation's
+// answer.
+func bringsValues(op Op) bool { return bringsValue(op) || op == OpGetMany }
+
 // appendAnswer appends the body of an answer, but for a value alone.
 func appendAnswer(b []byte, op Op, a *Answer) []byte {
 	if a.Status == StatusFailed {

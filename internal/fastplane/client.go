@@ -71,7 +71,7 @@ func NewClient(socket *net.UnixConn) (*Client, error) {
 func (c *Client) Call(ctx context.Context, r *Request) (a Answer, sent bool, err error) {
 	t := timing(ctx, c.start)
 	r.Timeout = t.left
-	s, err := c.acquire(ctx, bringsValue(r.Op))
+	s, err := c.acquire(ctx, bringsValues(r.Op))
 	if err != nil {
 		return a, false, err
 	}
@@ -247,9 +247,12 @@ func (c *Client) send(ctx context.Context, s *slot, r *Request) (sent bool, err 
 	case err == nil:
 		return true, nil
 	case sent:
-		s.move(phaseWaiting, phaseAbandoned)
-		c.cancel(s)
+		c.abandon(s)
 		return true, err
+	}
+	if !s.move(phaseWaiting, phaseClaimed) {
+		c.fail(broken("an answer to a request that was not sent"))
+		return false, err
 	}
 	c.pending.Add(-1)
 	c.release(s)
@@ -280,22 +283,28 @@ func (c *Client) await(ctx context.Context, t limits, s *slot) error {
 		case <-done:
 			done = nil
 		}
-		if s.move(phaseWaiting, phaseAbandoned) {
-			c.cancel(s)
+		if c.abandon(s) {
 			return ctx.Err()
 		}
 	}
 	return nil
 }
 
-// cancel tells the other end that nobody waits for the answer any more.
-func (c *Client) cancel(s *slot) {
+// abandon leaves a call that is under way, unless its answer is there, and
+// tells the other end that nobody waits for it any more. Once left, the slot
+// may serve another call at any time.
+func (c *Client) abandon(s *slot) bool {
+	id := s.id()
+	if !s.move(phaseWaiting, phaseAbandoned) {
+		return false
+	}
 	flush, _ := c.out.add(context.Background(), unlimited, func(b []byte) []byte {
-		return appendHeader(b, kindCancel, 0, s.id(), 0, 0)
+		return appendHeader(b, kindCancel, 0, id, 0, 0)
 	})
 	if flush {
 		c.out.flush(true)
 	}
+	return true
 }
 
 // Broken is closed when the plane has failed; Err says why.
@@ -308,7 +317,8 @@ func (c *Client) Err() error {
 	return c.err
 }
 
-// Close ends every call with an error, and the plane.
+// Close ends every call with an error, and the plane. A second Close does
+// nothing.
 func (c *Client) Close() {
 	c.fail(ErrGone)
 	c.reader.Wait()

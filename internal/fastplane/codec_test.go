@@ -99,7 +99,7 @@ func FuzzAnswer(f *testing.F) {
 		f.Add(uint8(c.op), uint8(c.a.Status), append(appendAnswer(nil, c.op, &c.a), c.a.Value...))
 	}
 	f.Fuzz(func(t *testing.T, op, status uint8, b []byte) {
-		a, err := parseAnswer(Op(op), Status(status), b)
+		a, err := parseAnswer(Op(op), Status(status), append([]byte{}, b...)) // a body is never nil
 		if err != nil {
 			return
 		}

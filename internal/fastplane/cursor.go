@@ -14,7 +14,7 @@ type cursor struct {
 }
 
 func (c *cursor) take(n int) []byte {
-	if n > len(c.rest) {
+	if n < 0 || n > len(c.rest) {
 		c.short, c.rest = true, nil
 		return nil
 	}
@@ -55,7 +55,7 @@ func (c *cursor) text() string { return string(c.bytes()) }
 // count reads how many items follow that take at least least bytes each.
 func (c *cursor) count(least int) int {
 	n := c.size()
-	if n > wire.MaxBatchKeys || n > len(c.rest)/least {
+	if n < 0 || n > wire.MaxBatchKeys || n > len(c.rest)/least {
 		c.short, c.rest = true, nil
 		return 0
 	}

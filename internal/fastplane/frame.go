@@ -119,6 +119,7 @@ func parseFrame(b []byte) (f frame, length int, err error) {
 
 // A body is one that comes in parts.
 type body struct {
+	id    uint64
 	code  uint8
 	bytes []byte // what has come
 	size  int
@@ -129,13 +130,22 @@ func (b *body) add(part []byte) (whole bool, err error) {
 	if len(part) == 0 || len(b.bytes)+len(part) > b.size {
 		return false, broken("a part of %d bytes after %d of %d", len(part), len(b.bytes), b.size)
 	}
+	if need := len(b.bytes) + len(part); need > cap(b.bytes) {
+		grown := make([]byte, len(b.bytes), min(b.size, max(need, 2*cap(b.bytes))))
+		copy(grown, b.bytes)
+		b.bytes = grown
+	}
 	b.bytes = append(b.bytes, part...)
 	return len(b.bytes) == b.size, nil
 }
 
+// promised is how much room a body gets before it has come: what a peer merely
+// announces costs no more.
+const promised = 1 << 20
+
 // begin starts a body with the first of its parts.
 func begin(f frame) *body {
-	b := &body{code: f.code, size: f.size, bytes: make([]byte, 0, f.size)}
+	b := &body{id: f.id, code: f.code, size: f.size, bytes: make([]byte, 0, max(len(f.part), min(f.size, promised)))}
 	b.bytes = append(b.bytes, f.part...)
 	return b
 }

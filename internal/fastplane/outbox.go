@@ -271,6 +271,7 @@ func (o *outbox) settled() bool {
 // closed by then, so that no write waits.
 func (o *outbox) close() {
 	o.mu.Lock()
+	first := !o.closed
 	o.closed = true
 	o.buf = nil
 	if o.drained != nil {
@@ -278,6 +279,8 @@ func (o *outbox) close() {
 		o.drained = nil
 	}
 	o.mu.Unlock()
-	close(o.quit)
+	if first {
+		close(o.quit)
+	}
 	<-o.done
 }

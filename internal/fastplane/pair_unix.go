@@ -9,6 +9,9 @@ import (
 	"syscall"
 )
 
+// sendBuffer is what each end asks the system to buffer, in bytes.
+const sendBuffer = 1 << 20
+
 // Pair makes the two ends of a plane: the host's, and the one that a driver's
 // process inherits. The caller closes the latter once that has happened.
 func Pair() (host *net.UnixConn, driver *os.File, err error) {
@@ -21,6 +24,10 @@ func Pair() (host *net.UnixConn, driver *os.File, err error) {
 	syscall.ForkLock.RUnlock()
 	if err != nil {
 		return nil, nil, os.NewSyscallError("socketpair", err)
+	}
+	for _, fd := range fds {
+		// What the system grants of it: a burst that fits costs no wait.
+		_ = syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_SNDBUF, sendBuffer)
 	}
 	driver = os.NewFile(uintptr(fds[1]), "fast plane")
 	host, err = Connect(os.NewFile(uintptr(fds[0]), "fast plane"))

@@ -10,6 +10,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/cachewright/cachewright/internal/lazyctx"
 	"github.com/cachewright/cachewright/internal/wire"
@@ -83,8 +84,8 @@ func (s *Server) Serve() error {
 	s.end()
 	s.running.Wait()
 	s.out.close()
-	if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) {
-		return nil
+	if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.ECONNRESET) {
+		return nil // the last is a host that closed its end with answers unread
 	}
 	return err
 }
@@ -146,7 +147,7 @@ func (s *Server) take(f frame) error {
 
 func (s *Server) goOn(f frame, n uint32) error {
 	b := s.parts[n]
-	if b == nil {
+	if b == nil || b.id != f.id {
 		return broken("a part of nothing in slot %d", n)
 	}
 	whole, err := b.add(f.part)
@@ -160,8 +161,8 @@ func (s *Server) goOn(f frame, n uint32) error {
 // cancel ends a call that nobody waits for any more. Its answer goes out all
 // the same, since it frees the slot.
 func (s *Server) cancel(id uint64, n uint32) {
-	if s.parts[n] != nil {
-		op := Op(s.parts[n].code)
+	if b := s.parts[n]; b != nil && b.id == id { // not a late word about the slot's last call
+		op := Op(b.code)
 		s.parts[n] = nil
 		var a Answer
 		a.Fail(fmt.Errorf("%w: before all of the request was there", context.Canceled))
