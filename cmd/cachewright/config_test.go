@@ -201,6 +201,7 @@ func TestTheSchemaRefusesWhatIsWrong(t *testing.T) {
 		"stores: {a: {driver: redis, db: zero}}",
 		"stores: {a: {driver: redis, tls: {enable: true}}}",
 		"stores: {a: {driver: memory, max_bytes: much}}",
+		"stores: {a: {driver: memory, max_bytes: 64M}}",
 		"stores: {a: {driver: memory, timeout: 5}}",
 		"stores: {a: {driver: memory, timeout: soon}}",
 		"stores: {a: {driver: memory, on_error: ignore}}",

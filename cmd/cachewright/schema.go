@@ -18,7 +18,7 @@ const (
 	// reference is a text that something else is put into.
 	reference       = `\$\{`
 	durationPattern = `^[+-]?([0-9]*\.?[0-9]+(ns|us|µs|ms|s|m|h))+$|` + reference
-	bytesPattern    = `^[0-9]+(\.[0-9]+)? *[kKMGTP]?i?[bB]?$|` + reference
+	bytesPattern    = `^[0-9]+(\.[0-9]+)? *([KMGT]i?B|B)?$|` + reference
 	prefixPattern   = `^[A-Za-z0-9._-]*$|` + reference
 )
 
