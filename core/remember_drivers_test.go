@@ -37,6 +37,35 @@ func TestRememberOptionsThroughRealDrivers(t *testing.T) {
 	}
 }
 
+// Two hosts with a driver process each, on one directory.
+func TestUnderAnExclusiveLockOneResolverRunsForTwoHosts(t *testing.T) {
+	t.Parallel()
+	s := &source{takes: 10 * time.Millisecond}
+	path := t.TempDir()
+	var wg sync.WaitGroup
+	for range 2 {
+		m, err := cache.OpenConfig(t.Context(), cache.Config{
+			Default: "file",
+			Stores: map[string]cache.StoreConfig{
+				"file": {Driver: "file", Lock: cache.LockConfig{Strategy: "exclusive"}, Options: map[string]any{"path": path}},
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close(context.WithoutCancel(t.Context()))
+		for range 50 {
+			wg.Go(func() {
+				s.want(t, repository(t, m, "file"), 1, false, cache.SingleFlight(time.Minute), cache.UnderLock())
+			})
+		}
+	}
+	wg.Wait()
+	if s.count() != 1 {
+		t.Errorf("the resolver ran %d times, want once", s.count())
+	}
+}
+
 func staleThroughADriver(t *testing.T, r *cache.CacheRepository) {
 	opts := []cache.RememberOption{cache.StaleFor(time.Hour), cache.SoftLimit(10 * time.Millisecond)}
 	if _, err := r.Remember(t.Context(), "stale", 20*time.Millisecond, constant("old"), opts...); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +30,19 @@ func TestBlocksOfRememberAndTelemetryRun(t *testing.T) {
 			if !strings.Contains(source, indented(block)) {
 				t.Errorf("%s has a block that is not in remember_test.go:\n%s", page, block)
 			}
+		}
+	}
+}
+
+func TestThePageOnRememberListsEveryOption(t *testing.T) {
+	page := read(t, "remember.md")
+	options := regexp.MustCompile(`(?m)^func (\w+)[\[(].* RememberOption \{`).FindAllStringSubmatch(read(t, "../core/remember_options.go"), -1)
+	if len(options) < 11 {
+		t.Fatalf("only %d options", len(options))
+	}
+	for _, option := range options {
+		if !strings.Contains(page, "\n| `"+option[1]+"(") {
+			t.Errorf("remember.md has no row for %s", option[1])
 		}
 	}
 }
