@@ -58,7 +58,8 @@ func (s *slot) fill(status Status, b []byte) {
 		s.body = append(s.small[:0], b...)
 		return
 	}
-	s.body = append(make([]byte, 0, len(b)), b...)
+	s.body = make([]byte, len(b))
+	copy(s.body, b)
 }
 
 // begin starts the slot's next use. It is called with the client locked.
