@@ -225,6 +225,45 @@ func TestAConfigurationNamesTheApplicationsCodec(t *testing.T) {
 	}
 }
 
+func TestAToolReadsTheStoresOfACodecItDoesNotHave(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	config := cache.Config{Stores: map[string]cache.StoreConfig{"main": {Driver: "fake", Codec: "theirs"}}}
+	if _, err := f.tryOpen(t, config); !errors.Is(err, cache.ErrInvalidConfig) {
+		t.Errorf("without the option: %v", err)
+	}
+	r := repository(t, f.open(t, config, cache.WithForeignCodecs()), "main")
+	f.plant("k", "hunter2")
+	v, err := r.Get(t.Context(), "k")
+	must(t, err)
+	var data []byte
+	if err := v.Decode(&data); err != nil || string(data) != "hunter2" || v.IsNull() {
+		t.Errorf("bytes %q, %v", data, err)
+	}
+	for _, dst := range []any{new(any), new(string), new(int)} {
+		if err := v.Decode(dst); !errors.Is(err, cache.ErrWrongType) || !strings.Contains(err.Error(), "theirs") || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("Decode into %T: %v", dst, err)
+		}
+	}
+	if err := r.Set(t.Context(), "k", "v", time.Minute); !errors.Is(err, cache.ErrWrongType) {
+		t.Errorf("Set: %v", err)
+	}
+	must(t, r.WithCodec(cache.Raw).Set(t.Context(), "k", "v", time.Minute))
+	must(t, r.Set(t.Context(), "n", 5, time.Minute))
+	n, err := r.Get(t.Context(), "n")
+	must(t, err)
+	var number any
+	if err := n.Decode(&number); err != nil || fmt.Sprint(number) != "5" {
+		t.Errorf("a counter reads as %v, %v", number, err)
+	}
+	for _, name := range []string{"msgpakc!", "Theirs"} {
+		config.Stores["main"] = cache.StoreConfig{Driver: "fake", Codec: name}
+		if _, err := f.tryOpen(t, config, cache.WithForeignCodecs()); !errors.Is(err, cache.ErrInvalidConfig) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
 type named struct {
 	cache.Codec
 	name string

@@ -34,6 +34,7 @@ type CacheManager struct {
 	logger       *slog.Logger
 	inProcess    map[string]sdk.Driver
 	files        []string // laid over the first
+	foreign      bool     // codecs that aren't registered are taken
 
 	closed  atomic.Bool
 	closing context.Context // done once Close has been called
@@ -102,10 +103,12 @@ func OpenConfig(ctx context.Context, c Config, opts ...Option) (*CacheManager, e
 // linked into this program can tell.
 func (m *CacheManager) options() config.Options {
 	return config.Options{
-		Over:         m.files,
-		Codecs:       codecsKnown(),
-		Compressions: seal.Compressions(),
-		Ciphers:      seal.Ciphers(),
+		Over:   m.files,
+		Codecs: codecsKnown(),
+
+		ForeignCodecs: m.foreign,
+		Compressions:  seal.Compressions(),
+		Ciphers:       seal.Ciphers(),
 		Schemas: func(name string) (sdk.Schema, bool) {
 			if d, ok := m.inProcess[name]; ok {
 				return d.Schema, true
@@ -154,6 +157,9 @@ func (m *CacheManager) repository(c config.Store) (*CacheRepository, error) {
 		return nil, err
 	}
 	codec := codecNamed(c.Codec)
+	if codec == nil {
+		codec = foreignCodec{c.Codec}
+	}
 	s := &store{
 		manager: m,
 		name:    c.Name,

@@ -11,6 +11,7 @@ import (
 
 var (
 	namePattern   = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+	codecPattern  = regexp.MustCompile(`^[a-z][a-z0-9_-]*$`)
 	prefixPattern = regexp.MustCompile(`^[A-Za-z0-9._-]*$`)
 )
 

@@ -102,6 +102,8 @@ type Options struct {
 	Schemas func(driver string) (sdk.Schema, bool)
 	// Codecs are the names that codec may take. nil: json and raw.
 	Codecs []string
+	// ForeignCodecs lets codec take any other name too.
+	ForeignCodecs bool
 	// Compressions and Ciphers are those that are linked.
 	Compressions []string
 	Ciphers      []string

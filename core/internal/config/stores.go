@@ -43,7 +43,7 @@ func (l *loader) store(s section, name string, c *Config) Store {
 		Name:    name,
 		Driver:  s.required("driver"),
 		Prefix:  c.Prefix,
-		Codec:   s.linked("codec", DefaultCodec, l.opts.Codecs),
+		Codec:   l.codec(s),
 		Timeout: DefaultTimeout,
 		Options: maps.Clone(s.values),
 		Pos:     l.origins.of(s.path),
@@ -69,6 +69,14 @@ func (l *loader) store(s section, name string, c *Config) Store {
 		l.checkDriver(s, store, c)
 	}
 	return store
+}
+
+func (l *loader) codec(s section) string {
+	name, _ := s.values["codec"].(string)
+	if _, ours := packages[name]; l.opts.ForeignCodecs && !ours && codecPattern.MatchString(name) {
+		return name
+	}
+	return s.linked("codec", DefaultCodec, l.opts.Codecs)
 }
 
 // checkDriver checks that the driver can exist, and the options if its schema is
