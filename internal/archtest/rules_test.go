@@ -26,14 +26,16 @@ type rule struct {
 // The first rule whose pattern fits a package is the one for it.
 var rules = []rule{
 	{of: "internal/wire/...", may: []string{"internal/wire/..."}},
-	{of: "sdk", may: []string{"internal/wire/..."}},
+	{of: "internal/lazyctx"},
+	{of: "internal/fastplane", may: []string{"internal/lazyctx", "internal/wire"}},
+	{of: "sdk", may: []string{"internal/fastplane", "internal/wire/..."}},
 	{
 		of:  "sdk/drivertest/...",
 		may: []string{"sdk", "sdk/drivertest/...", "internal/host/...", "internal/wire/..."},
 	},
 	{
 		of:  "internal/host/...",
-		may: []string{"internal/host/...", "internal/builtin", "internal/wire/...", "sdk"},
+		may: []string{"internal/host/...", "internal/builtin", "internal/fastplane", "internal/wire/...", "sdk"},
 	},
 	{of: "internal/builtin", may: []string{"internal/wire", "sdk"}},
 	{of: "internal/inproc", may: []string{"sdk"}},
@@ -46,7 +48,7 @@ var rules = []rule{
 		of: "core/...",
 		may: []string{
 			"core/...", "internal/bootclock", "internal/builtin", "internal/host/...", "internal/inproc",
-			"internal/lockwatch", "internal/seal", "internal/wire/...", "sdk",
+			"internal/lazyctx", "internal/lockwatch", "internal/seal", "internal/wire/...", "sdk",
 		},
 		tests: []string{"codecs/...", "drivers/...", "internal/servertest", "sdk/drivertest"},
 	},
