@@ -251,9 +251,11 @@ func (a *app) open(ctx context.Context) (m *cache.CacheManager, close func(), er
 	}, nil
 }
 
-// openWith opens the files of -c, or those that the environment names.
+// openWith opens the files of -c, or those that the environment names. Codecs of
+// applications aren't here, and their stores are still to be looked at.
 func (a *app) openWith(ctx context.Context, opts ...cache.Option) (*cache.CacheManager, error) {
 	first := ""
+	opts = append(opts, cache.WithForeignCodecs())
 	for i, file := range a.config {
 		if i == 0 {
 			first = file
