@@ -5,7 +5,8 @@
 //
 // Values are smaller than in JSON, bytes stay bytes and times keep their
 // nanoseconds. Structs are maps; fields are named by the tag msgpack, else by
-// the tag json. Numbers decoded into any are int64, uint64 or float64.
+// the tag json. Numbers decoded into any are int64, uint64 or float64. A value
+// must not hold itself, by a pointer, a map or a slice.
 package msgpack
 
 import (
