@@ -16,8 +16,13 @@ const (
 	// roomForFrames is how full it may be for anything but answers and
 	// cancellations, which the slots bound.
 	roomForFrames = 1 << 20
-	// keptBuffer is the largest buffer that is kept for the next writes.
-	keptBuffer = 256 << 10
+	// keptBuffer is the largest buffer that is kept for the next writes: more than
+	// that is the burst of a moment.
+	keptBuffer = 2 << 20
+	// plainBuffer is how large a buffer may be that is kept for good. A larger one
+	// is given up after calmWrites that it was too large for.
+	plainBuffer = 64 << 10
+	calmWrites  = 256
 	// unlimited is the room for answers and cancellations.
 	unlimited = 1 << 62
 	// flushRounds is how often a caller writes what others have added meanwhile.
@@ -40,6 +45,7 @@ type outbox struct {
 	mu       sync.Mutex
 	buf      []byte
 	spare    []byte
+	calm     int // writes in a row that a plain buffer would have held
 	flushing bool
 	closed   bool
 	drained  chan struct{} // closed when buf is next taken; nil if nobody waits
@@ -198,16 +204,27 @@ func (o *outbox) take() (buf []byte, ok bool) {
 
 // give returns a written buffer.
 func (o *outbox) give(buf []byte) {
-	if cap(buf) > keptBuffer {
-		return
-	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if cap(buf) > keptBuffer || o.outgrown(buf) {
+		return
+	}
 	if cap(o.buf) == 0 {
 		o.buf = buf[:0]
 		return
 	}
 	o.spare = buf[:0]
+}
+
+// outgrown reports whether a buffer has long been larger than what is written
+// needs.
+func (o *outbox) outgrown(buf []byte) bool {
+	if len(buf) > plainBuffer {
+		o.calm = 0
+	} else {
+		o.calm++
+	}
+	return o.calm > calmWrites && cap(buf) > plainBuffer
 }
 
 // try writes as much as the socket takes at once.
