@@ -29,6 +29,7 @@ func (a *app) counting(use, short string, step func(*cache.CacheRepository, cont
 				return err
 			}
 			return a.on(cmd.Context(), func(r *cache.CacheRepository) error {
+				defer a.remind(cmd.Context(), r)
 				sum, err := step(r, cmd.Context(), args[0], delta, cache.InitialTTL(ttl.in(a.about)))
 				if err != nil {
 					return err

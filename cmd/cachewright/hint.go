@@ -23,7 +23,7 @@ func hint(err error) string {
 	}{
 		{cache.ErrMaybeApplied, "nobody knows whether it was done: look with cachewright get before you repeat it"},
 		{context.DeadlineExceeded, "--timeout gives the command more time; cachewright doctor looks at what is slow"},
-		{cache.ErrInvalidConfig, "mend the lines above, then cachewright config check; docs/configuration.md explains every key"},
+		{cache.ErrInvalidConfig, "mend it, then cachewright config check; docs/configuration.md explains every key"},
 		{cache.ErrUnavailable, "cachewright doctor" + store + " looks into it"},
 		{cache.ErrOverloaded, "nothing was done; try again in a moment"},
 		{cache.ErrInvalidTTL, "give a duration above zero, such as 90s; without --ttl an entry stays for ever"},

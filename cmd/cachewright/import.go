@@ -62,7 +62,10 @@ after their batch, and the exit code is 3. An import may be repeated.`,
 				return err
 			}
 			defer end()
-			return a.on(cmd.Context(), func(r *cache.CacheRepository) error { return im.run(cmd.Context(), r, in) })
+			return a.on(cmd.Context(), func(r *cache.CacheRepository) error {
+				defer a.remind(cmd.Context(), r)
+				return im.run(cmd.Context(), r, in)
+			})
 		},
 	}
 	flags := cmd.Flags()

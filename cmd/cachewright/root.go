@@ -141,6 +141,8 @@ func (a *app) root() *cobra.Command {
 			return usagef("a command is missing; cachewright --help lists them")
 		},
 	}
+	root.Version = versionText()
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
@@ -156,7 +158,24 @@ func (a *app) root() *cobra.Command {
 		cmd.Args = usageArgs(cmd.Args)
 	}
 	a.completions(root)
+	explainHelp(root)
 	return root
+}
+
+// explainHelp makes the help of a command that there isn't an error.
+func explainHelp(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	help, _, err := root.Find([]string{"help"})
+	must(err)
+	help.Run = nil
+	help.RunE = func(_ *cobra.Command, args []string) error {
+		cmd, rest, err := root.Find(args)
+		if err != nil || len(rest) > 0 {
+			return noSuchCommand(cmd, rest)
+		}
+		cmd.InitDefaultHelpFlag()
+		return cmd.Help()
+	}
 }
 
 // commands adds them in groups. lock has a --timeout of its own, and so takes
@@ -202,9 +221,9 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 // flagError says what to do about a value that was taken for a flag.
 func flagError(cmd *cobra.Command, err error) error {
 	if strings.Contains(err.Error(), "unknown shorthand flag") {
-		return usagef("%w; a value that starts with a minus follows --: cachewright %s KEY -- -5", err, cmd.Name())
+		return usagef("%w; a value that starts with a minus follows --: %s KEY -- -5", err, cmd.CommandPath())
 	}
-	return usagef("%w; cachewright %s --help lists the flags", err, cmd.Name())
+	return usagef("%w; %s --help lists the flags", err, cmd.CommandPath())
 }
 
 func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {

@@ -150,6 +150,9 @@ func TestWrongUseIsExplained(t *testing.T) {
 	newShell(t, testConfig).play([]step{
 		{args: "", code: exitUsage, stderr: "a command is missing; cachewright --help lists them"},
 		{args: "gett k", code: exitUsage, stderr: `there is no command "gett"; did you mean get`},
+		{args: "help gett", code: exitUsage, stderr: `there is no command "gett"; did you mean get`},
+		{args: "help config chow", code: exitUsage, stderr: `there is no command "chow"; did you mean show`},
+		{args: "--nope", code: exitUsage, stderr: "unknown flag: --nope; cachewright --help lists the flags"},
 		{args: "get", code: exitUsage, stderr: "usage: cachewright get KEY"},
 		{args: "get k --nope", code: exitUsage, stderr: "unknown flag: --nope"},
 		{args: "set k hello", code: exitUsage, stderr: `the value hello is not JSON; write '"hello"' for text, or give --raw`},
@@ -199,7 +202,7 @@ func TestAStoreThatFailsDisturbsNoOther(t *testing.T) {
 
 func TestHelpAndVersionNeedNoConfiguration(t *testing.T) {
 	s := shell{t, t.TempDir()}
-	for _, args := range []string{"version", "--help", "help get", "completion bash"} {
+	for _, args := range []string{"version", "--version", "--help", "help get", "help config show", "help", "completion bash"} {
 		if code, stdout, stderr := s.run("", strings.Fields(args)...); code != exitYes || stdout == "" || stderr != "" {
 			t.Errorf("cachewright %s: exit %d, %q, %q", args, code, stdout, stderr)
 		}

@@ -49,6 +49,7 @@ func (a *app) writing(use, short string, store func(context.Context, *cache.Cach
 				if err != nil {
 					return err
 				}
+				defer a.remind(cmd.Context(), r)
 				return store(cmd.Context(), r, args[0], value, w.ttl.in(a.about))
 			})
 		},

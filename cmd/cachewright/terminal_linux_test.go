@@ -106,6 +106,25 @@ func TestLongWorkShowsItsProgressOnATerminalOnly(t *testing.T) {
 	}
 }
 
+func TestWhoeverWritesToMemoryIsReminded(t *testing.T) {
+	s := newShell(t, testConfig)
+	for _, line := range []string{"-s memory set k 1", "-s memory incr n", "-s memory import"} {
+		term := newTerminal(t)
+		if code := run(t.Context(), s.args(line), strings.NewReader(`{"key":"a","value":1}`), io.Discard, term.File); code != exitYes {
+			t.Errorf("%s: exit %d", line, code)
+		}
+		term.shows(t, "note: store memory lives in its driver's process")
+	}
+	term := newTerminal(t)
+	for _, line := range []string{"set k 1", "get"} {
+		run(t.Context(), s.args(line), strings.NewReader(""), io.Discard, term.File)
+	}
+	term.shows(t, "usage: ") // and so all of it
+	if strings.Contains(term.text(), "note: ") {
+		t.Errorf("after a store that lasts: %q", term.text())
+	}
+}
+
 func TestColourIsForTerminals(t *testing.T) {
 	s := newShell(t, testConfig)
 	const painted, plain = "\x1b[32mready\x1b[0m", "ready"

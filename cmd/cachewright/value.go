@@ -255,3 +255,14 @@ func answer(yes bool) error {
 	}
 	return errNo
 }
+
+// remind tells somebody at a terminal that what was written to a store is gone:
+// it lived in the driver's process, which ends with this program.
+func (a *app) remind(ctx context.Context, r *cache.CacheRepository) {
+	if !isTerminal(a.stderr) {
+		return
+	}
+	if announced, err := r.Capabilities(ctx); err == nil && announced.LockScope == "process" {
+		fmt.Fprintf(a.stderr, "note: store %s lives in its driver's process, which ends with this command\n", r.Name())
+	}
+}
