@@ -36,6 +36,8 @@ type CacheOperations interface {
 	// under the caller's context, and stores what it returns. It never locks:
 	// two misses at once run two resolvers. A stored null is a hit. If resolve
 	// fails, nothing is stored; if storing fails, the value comes with the error.
+	// On a store with on_error: miss an outage is a miss here, and storing may fail
+	// in it without an error.
 	// Options change all that, each as far as it says.
 	Remember(ctx context.Context, key string, ttl time.Duration, resolve func(context.Context) (any, error), opts ...RememberOption) (Value, error)
 	// RememberForever is Remember with Forever.

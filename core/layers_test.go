@@ -152,8 +152,21 @@ func TestAnEntryMovedOrChangedIsCorrupt(t *testing.T) {
 	if ok, err := r.Has(ctx, "plain"); !ok || err != nil {
 		t.Errorf("Has = %t, %v", ok, err)
 	}
+	if added, err := r.Add(ctx, "plain", "v", time.Minute); added || err != nil {
+		t.Errorf("Add = %t, %v", added, err)
+	}
+	if _, err := r.Increment(ctx, "plain", 1); !errors.Is(err, cache.ErrNotInteger) {
+		t.Errorf("Increment: %v", err)
+	}
 	if _, err := r.Pull(ctx, "plain"); !errors.Is(err, cache.ErrCorrupt) {
 		t.Errorf("Pull: %v", err)
+	}
+	f.plant("app:plain", "no envelope")
+	if replaced, err := r.Replace(ctx, "plain", "v", time.Minute); !replaced || err != nil {
+		t.Errorf("Replace = %t, %v", replaced, err)
+	}
+	if text, ok, err := cache.Of[string](r).Get(ctx, "plain"); text != "v" || !ok || err != nil {
+		t.Errorf("replaced, it is %q, %t, %v", text, ok, err)
 	}
 }
 
