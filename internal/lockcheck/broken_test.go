@@ -198,6 +198,21 @@ func deaf(take taker) taker {
 	}
 }
 
+// mostRuns is how often a flaw may stay hidden. Some do once in ten runs: a
+// late release has to come while another one is inside and a third one waits.
+const mostRuns = 20
+
+// runFlawed is what the check finds in a run with a lock that has flaws.
+func runFlawed(t *testing.T, f flaws) []Violation {
+	t.Helper()
+	load := Load{Goroutines: 3, Keys: []string{"k"}, Lease: lease, Hold: 3 * lease, Pause: lease, GiveUp: 0.2, Seed: rand.Uint64()}
+	w := &workshop{flaws: f, delay: 5 * time.Millisecond}
+	result := w.contend(t, load, 120)
+	t.Logf("seed %d, %d acquisitions", load.Seed, len(result.History))
+	// Two round trips: the renewal that fails, and the answer to it.
+	return Check(result.History, Rules{Losses: result.Losses, News: lease/3 + 4*w.delay})
+}
+
 func TestBrokenLocksAreCaught(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -221,18 +236,17 @@ func TestBrokenLocksAreCaught(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				load := Load{Goroutines: 3, Keys: []string{"k"}, Lease: lease, Hold: 3 * lease, Pause: lease, GiveUp: 0.2, Seed: rand.Uint64()}
-				w := &workshop{flaws: test.flaws, delay: 5 * time.Millisecond}
-				result := w.contend(t, load, 120)
-				// Two round trips: the renewal that fails, and the answer to it.
-				found := Check(result.History, Rules{Losses: result.Losses, News: lease/3 + 4*w.delay})
 				right := func(v Violation) bool { return v.Kind == test.want }
-				switch {
-				case test.want == "" && len(found) > 0:
-					t.Errorf("seed %d: found %v", load.Seed, found[0])
-				case test.want != "" && !slices.ContainsFunc(found, right):
-					t.Errorf("seed %d: no %s in %d acquisitions: %v", load.Seed, test.want, len(result.History), found)
+				for range mostRuns {
+					found := runFlawed(t, test.flaws)
+					switch {
+					case test.want == "" && len(found) > 0:
+						t.Fatalf("found %v", found[0])
+					case test.want == "" || slices.ContainsFunc(found, right):
+						return
+					}
 				}
+				t.Errorf("no %s in %d runs", test.want, mostRuns)
 			})
 		})
 	}
