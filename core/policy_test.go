@@ -49,6 +49,11 @@ var lives = map[string]func(ctx context.Context, r *cache.CacheRepository, ttl t
 		_, err2 := r.Remember(ctx, "k", ttl, constant("v"), cache.HardLimit(time.Second))
 		return errors.Join(err, err2)
 	},
+	"remember locked": func(ctx context.Context, r *cache.CacheRepository, ttl time.Duration) error {
+		_, err := r.Delete(ctx, "k")
+		_, err2 := cache.RememberLocked(ctx, r, "k", ttl, constant("v"))
+		return errors.Join(err, err2)
+	},
 	"increment": func(ctx context.Context, r *cache.CacheRepository, ttl time.Duration) error {
 		_, err := r.Delete(ctx, "k")
 		_, err2 := r.Increment(ctx, "k", 1, cache.InitialTTL(ttl))
