@@ -61,7 +61,7 @@ func (s *store) openOnce(ctx context.Context) (*openedStore, error) {
 	defer cancel()
 	opened, err := s.open(ctx)
 	if err != nil {
-		return nil, err
+		return nil, s.placed(err)
 	}
 	traits := opened.Traits()
 	o := &openedStore{opened, max(traits.Granularity, 1), traits.MaxKey, s.lockBackend(opened)}
