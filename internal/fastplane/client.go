@@ -248,6 +248,7 @@ func (c *Client) send(ctx context.Context, s *slot, r *Request) (sent bool, err 
 		return true, nil
 	case sent:
 		c.abandon(s)
+		c.call() // for the answer that frees the slot
 		return true, err
 	}
 	if !s.move(phaseWaiting, phaseClaimed) {
