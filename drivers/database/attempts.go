@@ -68,7 +68,7 @@ func (s *store) attempts(ctx context.Context, e effect, run func(*pgx.Conn) erro
 		case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 			return maybe(open, err)
 		case ctx.Err() != nil:
-			return maybe(open, ctx.Err())
+			return maybe(open, s.late(ctx.Err()))
 		case f == undone && (conflicts < mostConflicts || hasDeadline(ctx)):
 			conflicts++
 			if err := pause(ctx, conflicts); err != nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"strconv"
 	"strings"
 
 	"github.com/cachewright/cachewright/sdk"
@@ -25,6 +27,15 @@ func unreachable(ctx context.Context, err error) error {
 			sdk.ErrUnavailable, sdk.ErrOverloaded)
 	}
 	return fmt.Errorf("%w: %w", sdk.ErrUnavailable, unfolded{err})
+}
+
+// late names the server that had not answered when the caller's time was up.
+func (s *store) late(ended error) error {
+	if !errors.Is(ended, context.DeadlineExceeded) {
+		return ended
+	}
+	at := s.settings.pool.ConnConfig
+	return fmt.Errorf("%s: no answer while the call had time: %w", net.JoinHostPort(at.Host, strconv.Itoa(int(at.Port))), ended)
 }
 
 // unfolded is an error of pgx on one line. Its text names server, database and

@@ -36,7 +36,7 @@ func (s *store) ready(ctx context.Context) error {
 	case <-a.done:
 		return a.err
 	case <-ctx.Done():
-		return ctx.Err()
+		return s.late(ctx.Err())
 	}
 }
 

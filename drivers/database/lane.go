@@ -87,7 +87,7 @@ func (l *lane) carry(ctx context.Context, c *cargo) error {
 	case <-c.done:
 		return c.err
 	case <-ctx.Done():
-		return maybe(l.leave(c) && l.effect != reads, ctx.Err())
+		return maybe(l.leave(c) && l.effect != reads, l.store.late(ctx.Err()))
 	}
 }
 

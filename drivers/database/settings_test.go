@@ -149,7 +149,7 @@ func TestOpeningConnectsToNothing(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, _, err := s.Get(ctx, "k"); !errors.Is(err, context.DeadlineExceeded) {
+	if _, _, err := s.Get(ctx, "k"); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), silent.Addr().String()) {
 		t.Errorf("a call to a silent server: %v", err)
 	}
 	(<-contacts).Close()

@@ -132,7 +132,7 @@ func (s *store) weigh(ctx context.Context, t *trial, srv *server, sent bool, err
 func (s *store) weighLoss(ctx context.Context, t *trial, srv *server, sent bool, err error) (time.Duration, error) {
 	t.unsure = t.unsure || sent && t.repeat != reads
 	if ended := ctx.Err(); ended != nil {
-		return 0, t.fail(ended)
+		return 0, t.fail(srv.late(ended))
 	}
 	t.losses++
 	if timedOut(err) {
@@ -146,6 +146,14 @@ func (s *store) weighLoss(ctx context.Context, t *trial, srv *server, sent bool,
 		return 0, srv.says(sdk.ErrMaybeApplied, err, "")
 	}
 	return 0, srv.says(sdk.ErrUnavailable, err, "")
+}
+
+// late names the server that had not answered when the caller's time was up.
+func (srv *server) late(ended error) error {
+	if srv.name == "" || !errors.Is(ended, context.DeadlineExceeded) {
+		return ended
+	}
+	return fmt.Errorf("%s: no answer while the call had time: %w", srv.name, ended)
 }
 
 // timedOut tells a server that says nothing from one that refuses.

@@ -268,6 +268,11 @@ func TestASilentServerCostsTheStallTimeoutAndNoMore(t *testing.T) {
 		t.Fatal(err)
 	}
 	proxy.HoldReplies("silent")
+	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+	defer cancel()
+	if _, _, err := store.Get(short, "silent"); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), proxy.Addr()) {
+		t.Errorf("Get that has less time than the stall timeout: %v; want the server's address", err)
+	}
 	start := time.Now()
 	if _, _, err := store.Get(ctx, "silent"); !errors.Is(err, sdk.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Get from a silent server: %v; want ErrUnavailable", err)
