@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/cachewright/cachewright/internal/lazyctx"
 	"github.com/cachewright/cachewright/internal/wire"
@@ -188,11 +189,7 @@ func (s *Server) start(id uint64, op Op, b []byte, borrowed bool) error {
 	if err != nil {
 		return err
 	}
-	timeout := r.Timeout
-	if timeout <= 0 {
-		timeout = wire.DefaultDeadline
-	}
-	j := &job{id: id, request: r, ctx: lazyctx.WithTimeout(s.base, timeout)}
+	j := &job{id: id, request: r, ctx: lazyctx.WithTimeout(s.base, timeFor(r.Timeout))}
 	switch manner {
 	case Inline:
 		a := s.handler.Handle(j.ctx, &j.request)
@@ -206,6 +203,18 @@ func (s *Server) start(id uint64, op Op, b []byte, borrowed bool) error {
 		s.makeApart(j)
 	}
 	return nil
+}
+
+// headStart is the most by which a call ends before its caller does.
+const headStart = 20 * time.Millisecond
+
+// timeFor is how long a call may take whose caller waits for left: a little
+// less, so that what the store has to say of it arrives in time.
+func timeFor(left time.Duration) time.Duration {
+	if left <= 0 {
+		return wire.DefaultDeadline
+	}
+	return left - min(left/20, headStart)
 }
 
 func (s *Server) admit(j *job) {
