@@ -80,10 +80,12 @@ func (i *DriverInfo) update(s host.Status) {
 
 // A DriverDescription is what a driver says of itself.
 type DriverDescription struct {
-	Name     string         `json:"name"`
-	Version  string         `json:"version"`
-	Protocol uint32         `json:"protocol"`
-	Options  []DriverOption `json:"options"`
+	Name     string `json:"name"`
+	Version  string `json:"version"`
+	Protocol uint32 `json:"protocol"`
+	// Transport is what its calls travel on: fast or grpc.
+	Transport string         `json:"transport"`
+	Options   []DriverOption `json:"options"`
 }
 
 // An DriverOption is one option of a driver's stores.
@@ -112,7 +114,11 @@ func (m *CacheManager) DescribeDriver(ctx context.Context, name string) (DriverD
 	for i, o := range described.Schema {
 		options[i] = DriverOption{o.Name, string(o.Kind), o.Required, o.Secret, o.Default, o.Enum, o.Doc}
 	}
-	return DriverDescription{described.Name, described.Version, described.Protocol, options}, nil
+	transport := "grpc"
+	if described.Fast {
+		transport = "fast"
+	}
+	return DriverDescription{described.Name, described.Version, described.Protocol, transport, options}, nil
 }
 
 // spec says how a driver of the configuration runs.

@@ -61,13 +61,14 @@ func describe(ctx context.Context, m *cache.CacheManager, wanted func(name strin
 func (a *app) printDrivers(rows []driverRow) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	p := a.palette(a.stdout)
-	fmt.Fprintf(w, "DRIVER\tVERSION\tRUN\t%s\tPID\tSTORES\n", p.plain("STATE"))
+	fmt.Fprintf(w, "DRIVER\tVERSION\tRUN\t%s\tTRANSPORT\tPID\tSTORES\n", p.plain("STATE"))
 	for _, row := range rows {
-		version, state, pid := "-", p.bad("failed"), "-"
+		version, state, transport, pid := "-", p.bad("failed"), "-", "-"
 		if row.Described != nil {
 			version, state, pid = row.Described.Version, p.good(row.State), fmt.Sprint(row.PID)
+			transport = row.Described.Transport
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", row.Name, version, row.Run, state, pid, dash(strings.Join(row.Stores, " ")))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", row.Name, version, row.Run, state, transport, pid, dash(strings.Join(row.Stores, " ")))
 	}
 	if err := w.Flush(); err != nil {
 		return err

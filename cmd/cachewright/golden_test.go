@@ -83,7 +83,7 @@ var volatile = []struct {
 	{regexp.MustCompile(`[^\s"]+ go1[0-9.]*`), "VERSION"},
 	{regexp.MustCompile(`pid \d+`), "pid N"},
 	{regexp.MustCompile(`\b\d+(\.\d+)?(µs|ms)\b`), "TIME"},
-	{regexp.MustCompile(`(ready(?:\x1b\[0m)? +)\d+`), "${1}PID"},
+	{regexp.MustCompile(`(ready(?:\x1b\[0m)? +(?:fast|grpc) +)\d+`), "${1}PID"},
 	{regexp.MustCompile(`"(pid|ttl_ms)":\d+`), `"$1":N`},
 	{regexp.MustCompile(`(disk\.\w+) \S+`), "$1 N"},
 	{regexp.MustCompile(`(entries\.bytes|bytes) \d+`), "$1 N"},

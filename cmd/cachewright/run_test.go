@@ -183,7 +183,7 @@ func TestAStoreThatFailsDisturbsNoOther(t *testing.T) {
 		t.Errorf("stores --json: %s", stdout)
 	}
 	code, stdout, _ = s.run("", "drivers")
-	if code != exitYes || !regexp.MustCompile(`(?m)^memory +\S+ +builtin +ready +\d+ +memory`).MatchString(stdout) {
+	if code != exitYes || !regexp.MustCompile(`(?m)^memory +\S+ +builtin +ready +fast +\d+ +memory`).MatchString(stdout) {
 		t.Errorf("drivers: exit %d\n%s", code, stdout)
 	}
 	code, stdout, _ = s.run("", "doctor")

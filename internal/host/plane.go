@@ -31,6 +31,7 @@ func (in *instance) takePlane() (err error) {
 	if err != nil {
 		return fmt.Errorf("the fast plane: %w", err)
 	}
+	in.desc.Fast = true
 	return nil
 }
 

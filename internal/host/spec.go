@@ -53,6 +53,7 @@ type Description struct {
 	BuildID       string
 	Schema        sdk.Schema
 	Metadata      map[string]string // what else it says, such as its pid
+	Fast          bool              // calls travel on the fast plane, and not on gRPC
 }
 
 // A State is where a driver stands.
