@@ -285,10 +285,19 @@ func (c *Client) await(ctx context.Context, t limits, s *slot) error {
 			done = nil
 		}
 		if c.abandon(s) {
-			return ctx.Err()
+			return reason(ctx)
 		}
 	}
 	return nil
+}
+
+// reason is why a call that was left has ended. The timer that a lazy context
+// has got meanwhile may be later than the client's.
+func reason(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return context.DeadlineExceeded
 }
 
 // abandon leaves a call that is under way, unless its answer is there, and
