@@ -131,19 +131,6 @@ func TestACallThatWaitsForASlotEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// fillSlots makes calls until every slot has one.
-func fillSlots(t *testing.T, c *Client) <-chan result {
-	calls := make(chan result, Slots)
-	for range Slots {
-		go func() {
-			a, sent, err := c.Call(context.Background(), &Request{Op: OpGet, Key: "easy"})
-			calls <- result{a, sent, err}
-		}()
-	}
-	eventually(t, "every slot is used", func() bool { return c.pending.Load() == Slots })
-	return calls
-}
-
 func TestACallThatWaitsForRoomEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	for name, ending := range endings {

@@ -1,0 +1,5 @@
+//go:build !race
+
+package fastplane
+
+const manyCallers = 10_000

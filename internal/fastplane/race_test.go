@@ -1,0 +1,5 @@
+//go:build race
+
+package fastplane
+
+const manyCallers = 2_000
