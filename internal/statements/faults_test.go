@@ -114,7 +114,7 @@ func TestS100AReleaseThatFailsIsJoinedToTheBlocksError(t *testing.T) {
 			for _, c := range everyEnd {
 				failed := errors.New("the block failed")
 				begin := len(log.String())
-				err, panicked := ends(m.Lock("k"), func() error { proxy.Refuse(); return c.end(failed) })
+				panicked, err := ends(m.Lock("k"), func() error { proxy.Refuse(); return c.end(failed) })
 				proxy.Heal(t)
 				logged := strings.Contains(log.String()[begin:], "lock not released")
 				switch unreleased := errors.Is(err, cache.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded); {
@@ -133,9 +133,9 @@ func TestS100AReleaseThatFailsIsJoinedToTheBlocksError(t *testing.T) {
 }
 
 // ends runs a block under a lock, and tells an error from a panic.
-func ends(l *cache.CacheLock, block func() error) (err error, panicked any) {
+func ends(l *cache.CacheLock, block func() error) (panicked any, err error) {
 	defer func() { panicked = recover() }()
-	return l.Do(context.Background(), func(context.Context) error { return block() }), nil
+	return nil, l.Do(context.Background(), func(context.Context) error { return block() })
 }
 
 // forget removes a lock that could not be released.
