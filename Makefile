@@ -1,7 +1,7 @@
-.PHONY: help build test soak demo lint proto man
+.PHONY: help build test soak bench bench-growth bench-check demo lint proto man
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
 build: ## the command line and the drivers, into bin/
 	go build -o bin/ ./cmd/... ./drivers/...
@@ -11,6 +11,17 @@ test: ## all tests, against real servers, installed first where missing; GOTESTF
 
 soak: ## the long checks, for an hour or so
 	scripts/test -tags=soak -run='^TestSoak' -timeout=3h $(GOTESTFLAGS)
+
+bench: ## measure everything, into docs/benchmarks.md; seven minutes, or one with BENCHFLAGS=-short, which writes nothing
+	scripts/install-programs
+	go -C bench run . run -document=../docs/benchmarks.md -baseline=baseline.json $(BENCHFLAGS)
+
+bench-growth: ## measure growth, into docs/benchmarks.md; BENCHFLAGS=-entries=10000000 goes further
+	go -C bench run . growth -document=../docs/benchmarks.md $(BENCHFLAGS)
+
+bench-check: ## PASS or FAIL: are the ratios what they were, or on another machine above the floors?
+	scripts/install-programs
+	go -C bench run . check $(BENCHFLAGS)
 
 demo: ## the main job on a directory tree: this one, or DIR=...
 	go run ./cmd/cachewright demo $(if $(DIR),--dir="$(DIR)")
