@@ -21,12 +21,11 @@ func (s *server) startPlane(offered string) {
 	if offered == "" {
 		return
 	}
-	end := os.NewFile(planeDescriptor, "fast plane")
-	if offered != fastplane.Version {
-		_ = end.Close() // nobody else is to inherit it
+	socket, err := fastplane.Inherited(planeDescriptor)
+	if err == nil && offered != fastplane.Version {
+		_ = socket.Close() // nobody speaks over it
 		return
 	}
-	socket, err := fastplane.Connect(end)
 	if err == nil {
 		err = s.servePlane(socket)
 	}

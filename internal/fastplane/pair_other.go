@@ -17,3 +17,6 @@ func Pair() (host *net.UnixConn, driver *os.File, err error) {
 func Connect(end *os.File) (*net.UnixConn, error) {
 	return nil, errors.Join(errors.ErrUnsupported, end.Close())
 }
+
+// Inherited fails: nobody offers a plane here.
+func Inherited(uintptr) (*net.UnixConn, error) { return nil, errors.ErrUnsupported }

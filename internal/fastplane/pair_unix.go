@@ -38,6 +38,16 @@ func Pair() (host *net.UnixConn, driver *os.File, err error) {
 	return host, driver, nil
 }
 
+// Inherited makes a connection of a descriptor that a host should have left. If
+// it is no connected socket, somebody else has put it there since, and it stays
+// as it is.
+func Inherited(descriptor uintptr) (*net.UnixConn, error) {
+	if _, err := syscall.Getpeername(int(descriptor)); err != nil {
+		return nil, fmt.Errorf("descriptor %d is not the socket that the host offered: %w", descriptor, err)
+	}
+	return Connect(os.NewFile(descriptor, "fast plane"))
+}
+
 // Connect makes a connection of one end, which it takes over.
 func Connect(end *os.File) (*net.UnixConn, error) {
 	defer end.Close()

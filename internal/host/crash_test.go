@@ -26,6 +26,20 @@ func brisk(d *Driver) *Driver {
 	return d
 }
 
+// onBothPlanes runs a test with a driver whose calls take the fast plane, and
+// again over gRPC: what comes of a crash is the same.
+func onBothPlanes(t *testing.T, test func(t *testing.T, spec Spec)) {
+	t.Parallel()
+	for name, transport := range map[string]Transport{"fast plane": TransportAuto, "grpc": TransportGRPC} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			spec := command(t, "driver")
+			spec.Transport = transport
+			test(t, spec)
+		})
+	}
+}
+
 // rounds counts what each caller has done.
 type rounds [16]atomic.Int64
 
@@ -67,13 +81,14 @@ func murder(ctx context.Context, t *testing.T, d *Driver, done *rounds, kills in
 	}
 }
 
-func TestKilledUnderLoad(t *testing.T) {
-	t.Parallel()
+func TestKilledUnderLoad(t *testing.T) { onBothPlanes(t, testKilledUnderLoad) }
+
+func testKilledUnderLoad(t *testing.T, spec Spec) {
 	calls := guarded(t)
 	ctx, stop := context.WithCancel(calls)
 	defer stop()
 	dir := t.TempDir()
-	d := newDriver(t, command(t, "driver"))
+	d := newDriver(t, spec)
 	d.pace.healthy = 0 // so that every crash is followed by a restart at once
 	r := openStore(t, d, map[string]any{"dir": dir})
 
@@ -122,9 +137,12 @@ func TestKilledUnderLoad(t *testing.T) {
 }
 
 func TestAFrozenProcessIsFoundKilledAndReplaced(t *testing.T) {
-	t.Parallel()
+	onBothPlanes(t, testAFrozenProcessIsFoundKilledAndReplaced)
+}
+
+func testAFrozenProcessIsFoundKilledAndReplaced(t *testing.T, spec Spec) {
 	ctx := guarded(t)
-	d := newDriver(t, command(t, "driver"))
+	d := newDriver(t, spec)
 	d.pace.health, d.pace.answer = 20*time.Millisecond, 100*time.Millisecond
 	r := openStore(t, d, nil)
 	frozen := d.Status().PID
@@ -141,9 +159,12 @@ func TestAFrozenProcessIsFoundKilledAndReplaced(t *testing.T) {
 }
 
 func TestACrashLoopFailsFastAndRecovers(t *testing.T) {
-	t.Parallel()
+	onBothPlanes(t, testACrashLoopFailsFastAndRecovers)
+}
+
+func testACrashLoopFailsFastAndRecovers(t *testing.T, spec Spec) {
 	ctx := guarded(t)
-	d := newDriver(t, command(t, "driver"))
+	d := newDriver(t, spec)
 	d.pace.firstPause, d.pace.longestPause = 300*time.Millisecond, 300*time.Millisecond
 	r, other := openStore(t, d, nil), openStore(t, d, nil)
 	_, _, err := r.Get(ctx, "crash")
@@ -167,9 +188,11 @@ func TestACrashLoopFailsFastAndRecovers(t *testing.T) {
 }
 
 func TestThePanicOfADriverIsInTheLogAndItsCallersAreServed(t *testing.T) {
-	t.Parallel()
+	onBothPlanes(t, testThePanicOfADriverIsInTheLogAndItsCallersAreServed)
+}
+
+func testThePanicOfADriverIsInTheLogAndItsCallersAreServed(t *testing.T, spec Spec) {
 	log := &logBuffer{}
-	spec := command(t, "driver")
 	spec.Logger = log.logger()
 	d := newDriver(t, spec)
 	r := openStore(t, d, nil)
@@ -185,10 +208,13 @@ func TestThePanicOfADriverIsInTheLogAndItsCallersAreServed(t *testing.T) {
 }
 
 func TestAStoreThatIsRefusedAfterARestartFailsAloneAndHeals(t *testing.T) {
-	t.Parallel()
+	onBothPlanes(t, testAStoreThatIsRefusedAfterARestartFailsAloneAndHeals)
+}
+
+func testAStoreThatIsRefusedAfterARestartFailsAloneAndHeals(t *testing.T, spec Spec) {
 	ctx := guarded(t)
 	refusal := filepath.Join(t.TempDir(), "refusal")
-	d := brisk(newDriver(t, command(t, "driver")))
+	d := brisk(newDriver(t, spec))
 	d.pace.heal = 10 * time.Millisecond
 	good, bad := openStore(t, d, nil), openStore(t, d, map[string]any{"refusal": refusal})
 	must(t, os.WriteFile(refusal, nil, 0o600))
@@ -208,12 +234,15 @@ func TestAStoreThatIsRefusedAfterARestartFailsAloneAndHeals(t *testing.T) {
 }
 
 func TestGrandchildrenDoNotHideADeathNorHoldAStop(t *testing.T) {
-	t.Parallel()
+	onBothPlanes(t, testGrandchildrenDoNotHideADeathNorHoldAStop)
+}
+
+func testGrandchildrenDoNotHideADeathNorHoldAStop(t *testing.T, spec Spec) {
 	for _, how := range []string{"spawn", "spawn in a session of its own"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			ctx := guarded(t)
-			d := newDriver(t, command(t, "driver"))
+			d := newDriver(t, spec)
 			r := openStore(t, d, nil)
 			child := func() int {
 				file := filepath.Join(t.TempDir(), "pid")
@@ -244,13 +273,14 @@ func TestGrandchildrenDoNotHideADeathNorHoldAStop(t *testing.T) {
 	}
 }
 
-func TestCloseDuringCallsAndStarts(t *testing.T) {
-	t.Parallel()
+func TestCloseDuringCallsAndStarts(t *testing.T) { onBothPlanes(t, testCloseDuringCallsAndStarts) }
+
+func testCloseDuringCallsAndStarts(t *testing.T, spec Spec) {
 	t.Run("a start that hangs is given up", func(t *testing.T) {
 		t.Parallel()
-		spec := command(t, "says nothing")
-		spec.StartTimeout = time.Hour
-		d := newDriver(t, spec)
+		silent := command(t, "says nothing")
+		silent.StartTimeout, silent.Transport = time.Hour, spec.Transport
+		d := newDriver(t, silent)
 		failed := make(chan error, 1)
 		go func() { _, err := d.Describe(context.Background()); failed <- err }()
 		eventually(t, "the start is under way", func() bool { return d.Status().State == StateStarting })
@@ -261,7 +291,7 @@ func TestCloseDuringCallsAndStarts(t *testing.T) {
 	})
 	t.Run("a call that heeds its context ends, the others are cut", func(t *testing.T) {
 		t.Parallel()
-		d := newDriver(t, command(t, "driver"))
+		d := newDriver(t, spec)
 		r := openStore(t, d, nil)
 		failed := make(chan error, 2)
 		for _, key := range []string{"hang", "hang for ever"} {
@@ -279,7 +309,7 @@ func TestCloseDuringCallsAndStarts(t *testing.T) {
 	})
 	t.Run("a frozen process is killed at the bound", func(t *testing.T) {
 		t.Parallel()
-		d := newDriver(t, command(t, "driver"))
+		d := newDriver(t, spec)
 		openStore(t, d, nil)
 		pid := d.Status().PID
 		signal(t, pid, syscall.SIGSTOP)
@@ -295,9 +325,11 @@ func TestCloseDuringCallsAndStarts(t *testing.T) {
 }
 
 func TestCallsThatRunOutOfTimeCastNoDoubtOnTheProcess(t *testing.T) {
-	t.Parallel()
+	onBothPlanes(t, testCallsThatRunOutOfTimeCastNoDoubtOnTheProcess)
+}
+
+func testCallsThatRunOutOfTimeCastNoDoubtOnTheProcess(t *testing.T, spec Spec) {
 	log := &logBuffer{}
-	spec := command(t, "driver")
 	spec.Logger = log.logger()
 	d := newDriver(t, spec)
 	r := openStore(t, d, nil)

@@ -62,6 +62,8 @@ func (s *testStore) Get(ctx context.Context, key string) ([]byte, bool, error) {
 		select {}
 	case "environment":
 		return []byte(strings.Join(os.Environ(), "\x00")), true, nil
+	case "cut the plane once":
+		return nil, false, s.cutPlaneOnce()
 	case "descriptors":
 		names, err := openDescriptors()
 		return []byte(names), true, err
@@ -72,11 +74,14 @@ func (s *testStore) Get(ctx context.Context, key string) ([]byte, bool, error) {
 	return value, ok, nil
 }
 
-// Set writes to stderr, spawns and stores.
-func (s *testStore) Set(_ context.Context, key string, value []byte, _ time.Duration) error {
+// Set writes to stderr, spawns, hangs and stores.
+func (s *testStore) Set(ctx context.Context, key string, value []byte, _ time.Duration) error {
 	switch key {
 	case "stderr":
 		os.Stderr.Write(value)
+	case "hang":
+		<-ctx.Done()
+		return fmt.Errorf("%w: %w", sdk.ErrMaybeApplied, ctx.Err())
 	case "spawn", "spawn in a session of its own":
 		return spawn(string(value), key != "spawn")
 	}

@@ -1,0 +1,242 @@
+//go:build unix
+
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cachewright/cachewright/internal/fastplane"
+	"github.com/cachewright/cachewright/internal/wire"
+	"github.com/cachewright/cachewright/sdk"
+)
+
+// planeOf is the fast plane that a store's calls take; nil for gRPC.
+func planeOf(r *RemoteStore) *fastplane.Client {
+	return r.bound.Load().store.(*wireStore).plane
+}
+
+// Drivers that don't take the plane that they are offered.
+func init() {
+	badDrivers["knows no plane"] = func() {
+		os.Unsetenv(wire.PlaneKey)
+		sdk.Serve(testDriver)
+	}
+	badDrivers["speaks another plane"] = func() {
+		os.Setenv(wire.PlaneKey, "1000")
+		sdk.Serve(testDriver)
+	}
+	badDrivers["has lost the plane's descriptor"] = func() {
+		exitOn(syscall.Close(3))
+		sdk.Serve(testDriver)
+	}
+	badDrivers["has something else at the plane's descriptor"] = func() {
+		exitOn(syscall.Close(3))
+		if fd, err := syscall.Open(os.DevNull, syscall.O_RDONLY, 0); fd != 3 {
+			exitOn(fmt.Errorf("descriptor %d: %v", fd, err))
+		}
+		sdk.Serve(testDriver)
+	}
+}
+
+func TestCallsTakeTheFastPlaneWhereThereIsOne(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		role      string
+		transport Transport
+		fast      bool
+	}{
+		{"driver", TransportAuto, true},
+		{"driver", TransportGRPC, false},
+		{"knows no plane", TransportAuto, false},
+		{"speaks another plane", TransportAuto, false},
+		{"has lost the plane's descriptor", TransportAuto, false},
+		{"has something else at the plane's descriptor", TransportAuto, false},
+	} {
+		t.Run(test.role+string(test.transport), func(t *testing.T) {
+			t.Parallel()
+			ctx := guarded(t)
+			spec := command(t, test.role)
+			spec.Transport = test.transport
+			d := newDriver(t, spec)
+			r := openStore(t, d, nil)
+			if fast := planeOf(r) != nil; fast != test.fast {
+				t.Errorf("fast: %v, want %v", fast, test.fast)
+			}
+			must(t, r.Set(ctx, "k", []byte("v"), 0))
+			value, ok, err := r.Get(ctx, "k")
+			if string(value) != "v" || !ok || err != nil {
+				t.Errorf("%q, %v, %v", value, ok, err)
+			}
+			signal(t, d.Status().PID, syscall.SIGKILL)
+			if _, _, err := r.Get(ctx, "k"); err != nil {
+				t.Error("after a crash:", err)
+			}
+		})
+	}
+}
+
+// cutPlaneOnce breaks the driver's end of the plane, and leaves a file that says
+// so. The plane's is the one socket of which neither end has a name.
+func (s *testStore) cutPlaneOnce() error {
+	file, err := os.OpenFile(filepath.Join(s.dir, "cut"), os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	for fd := 3; fd < 256; fd++ {
+		own, err1 := syscall.Getsockname(fd)
+		other, err2 := syscall.Getpeername(fd)
+		a, ok1 := own.(*syscall.SockaddrUnix)
+		b, ok2 := other.(*syscall.SockaddrUnix)
+		if err1 == nil && err2 == nil && ok1 && ok2 && len(a.Name) < 2 && len(b.Name) < 2 { // "" or "@"
+			return syscall.Shutdown(fd, syscall.SHUT_RDWR)
+		}
+	}
+	return errors.New("there is no plane")
+}
+
+// A process without its plane is of no use, however well it does over gRPC.
+func TestAPlaneThatBreaksIsReplacedWithItsProcess(t *testing.T) {
+	t.Parallel()
+	for name, cut := range map[string]func(ctx context.Context, r *RemoteStore) error{
+		"at the driver's end": func(ctx context.Context, r *RemoteStore) error {
+			_, _, err := r.Get(ctx, "cut the plane once")
+			return err
+		},
+		"at the host's end": func(ctx context.Context, r *RemoteStore) error {
+			planeOf(r).Close()
+			_, _, err := r.Get(ctx, "k")
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx := guarded(t)
+			d := newDriver(t, command(t, "driver"))
+			r := openStore(t, d, map[string]any{"dir": t.TempDir()})
+			first, plane := d.Status().PID, planeOf(r)
+			if err := cut(ctx, r); err != nil {
+				t.Error("the call did not outlast the plane:", err)
+			}
+			must(t, r.Set(ctx, "k", []byte("v"), 0))
+			s := d.Status()
+			if s.PID == first || s.Restarts != 1 || s.State != StateReady || alive(first) {
+				t.Errorf("status %+v after process %d", s, first)
+			}
+			if s.LastErr == nil || !strings.Contains(s.LastErr.Error(), "fast plane") {
+				t.Errorf("the status says %v", s.LastErr)
+			}
+			if planeOf(r) == plane || planeOf(r) == nil || planeOf(r).Err() != nil {
+				t.Error("the calls do not take the new process's plane")
+			}
+		})
+	}
+}
+
+// Each process takes its calls along; a call that has met three gives up.
+func TestCallsInFlightEndWithTheirThirdProcess(t *testing.T) {
+	onBothPlanes(t, func(t *testing.T, spec Spec) {
+		d := brisk(newDriver(t, spec))
+		d.pace.healthy = 0
+		r := openStore(t, d, nil)
+		const many = 64
+		ended := make(chan error, many)
+		var sent sync.WaitGroup
+		sent.Add(many)
+		for range many {
+			go func() {
+				sent.Done()
+				_, _, err := r.Get(guarded(t), "hang")
+				ended <- err
+			}()
+		}
+		sent.Wait()
+		last := 0
+		eventually(t, "every call has ended", func() bool {
+			if s := d.Status(); s.State == StateReady && s.PID != last {
+				time.Sleep(20 * time.Millisecond) // the calls find their way into it
+				last = s.PID
+				signal(t, last, syscall.SIGKILL)
+			}
+			return len(ended) == many
+		})
+		for range many {
+			if err := <-ended; !errors.Is(err, wire.ErrDriverUnavailable) || errors.Is(err, wire.ErrMaybeApplied) {
+				t.Errorf("a call ended with %v", err)
+			}
+		}
+	})
+}
+
+func TestACallThatItsContextEndsSaysWhatMayHaveHappened(t *testing.T) {
+	onBothPlanes(t, func(t *testing.T, spec Spec) {
+		r := openStore(t, newDriver(t, spec), nil)
+		over, cancel := context.WithCancel(context.Background())
+		cancel()
+		for name, test := range map[string]struct {
+			call  func(context.Context) error
+			maybe bool
+		}{
+			"a read":  {func(ctx context.Context) error { _, _, err := r.Get(ctx, "hang"); return err }, false},
+			"a write": {func(ctx context.Context) error { return r.Set(ctx, "hang", nil, 0) }, true},
+		} {
+			ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
+			defer cancel()
+			if err := test.call(ctx); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, wire.ErrMaybeApplied) != test.maybe {
+				t.Errorf("%s whose deadline is over: %v", name, err)
+			}
+			ctx, cancel = context.WithCancel(context.Background())
+			time.AfterFunc(30*time.Millisecond, cancel)
+			if err := test.call(ctx); !errors.Is(err, context.Canceled) || errors.Is(err, wire.ErrMaybeApplied) != test.maybe {
+				t.Errorf("%s that is cancelled: %v", name, err)
+			}
+			if err := test.call(over); !errors.Is(err, context.Canceled) || errors.Is(err, wire.ErrMaybeApplied) {
+				t.Errorf("%s under a context that is done: %v", name, err)
+			}
+		}
+	})
+}
+
+func TestWhatAFailureOfThePlaneMeans(t *testing.T) {
+	t.Parallel()
+	gone := &fastplane.LostError{Cause: errors.New("EOF")}
+	for _, test := range []struct {
+		effect             effect
+		sent               bool
+		err                error
+		maybe, unavailable bool
+	}{
+		{reads, false, gone, false, true},
+		{reads, true, gone, false, true},
+		{writes, false, gone, false, true},
+		{writes, true, gone, true, false},
+		{takes, true, gone, true, false},
+		{reads, true, context.Canceled, false, false},
+		{writes, true, context.Canceled, true, false},
+		{writes, false, context.Canceled, false, false},
+		{writes, false, wire.ErrOverloaded, false, false},
+	} {
+		err := planeError(test.effect, test.sent, test.err)
+		if errors.Is(err, wire.ErrMaybeApplied) != test.maybe || errors.Is(err, wire.ErrDriverUnavailable) != test.unavailable {
+			t.Errorf("effect %d, sent %v, %v: %v", test.effect, test.sent, test.err, err)
+		}
+		if isLost := lost(err) != nil; isLost != (test.err == error(gone)) {
+			t.Errorf("%v: lost %v", err, isLost)
+		}
+		if test.err == context.Canceled && !errors.Is(err, context.Canceled) || strings.Contains(fmt.Sprint(err), "rpc error") {
+			t.Errorf("%v", err)
+		}
+	}
+}
