@@ -30,16 +30,33 @@ var encoder = sync.OnceValue(func() *zstd.Encoder {
 
 func compress(data []byte) []byte { return encoder().EncodeAll(data, nil) }
 
+// smallestWindow is what a decoder asks for, however small the value.
+const smallestWindow = zstd.MinWindowSize
+
+var errNoFrame = errors.New("not one frame")
+
 func decompressor(limit int64) func([]byte) ([]byte, error) {
-	d, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(uint64(limit)), zstd.WithDecoderConcurrency(0), zstd.WithDecoderLowmem(true))
+	memory := max(uint64(limit), smallestWindow)
+	d, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(memory), zstd.WithDecoderConcurrency(0), zstd.WithDecoderLowmem(true))
 	if err != nil {
 		panic(err) // options that don't change
 	}
 	return func(data []byte) ([]byte, error) {
-		plain, err := d.DecodeAll(data, nil)
-		if errors.Is(err, zstd.ErrDecoderSizeExceeded) || errors.Is(err, zstd.ErrWindowSizeExceeded) {
-			return nil, wire.ErrTooLarge
+		var frame zstd.Header
+		if err := frame.Decode(data); err != nil || frame.Skippable {
+			return nil, errNoFrame
 		}
-		return plain, err
+		plain, err := d.DecodeAll(data, nil)
+		switch {
+		case errors.Is(err, zstd.ErrDecoderSizeExceeded), errors.Is(err, zstd.ErrWindowSizeExceeded):
+			return nil, wire.ErrTooLarge
+		case err != nil:
+			return nil, err
+		case int64(len(plain)) > limit:
+			return nil, wire.ErrTooLarge
+		case frame.HasFCS && uint64(len(plain)) != frame.FrameContentSize:
+			return nil, errNoFrame
+		}
+		return plain, nil
 	}
 }

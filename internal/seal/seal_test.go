@@ -190,6 +190,56 @@ func TestNoChangedByteIsTaken(t *testing.T) {
 }
 
 // Not parallel: it counts the process's memory.
+func TestNoBeginningOfAnEnvelopeIsTakenForAll(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]seal.Config{"compressing": compressing, "encrypting": encrypting, "both": both} {
+		whole := sealed(t, c, "k", bytes.Repeat([]byte("a"), 5000))
+		for n := range whole {
+			if plain, err := sealer(t, c).Open("k", whole[:n]); !errors.Is(err, wire.ErrCorrupt) {
+				t.Errorf("%s: %d of %d bytes open as %d bytes, %v", name, n, len(whole), len(plain), err)
+			}
+		}
+	}
+}
+
+func TestWhatIsCompressedIsOneFrame(t *testing.T) {
+	t.Parallel()
+	const header = 7
+	whole := sealed(t, compressing, "k", bytes.Repeat([]byte("a"), 5000))
+	skipped := "\x50\x2a\x4d\x18\x04\x00\x00\x00abcd"
+	for name, data := range map[string]string{
+		"none":              string(whole[:header]),
+		"two":               string(whole) + string(whole[header:]),
+		"a skippable one":   string(whole[:header]) + skipped,
+		"one and skippable": string(whole[:header]) + skipped + string(whole[header:]),
+	} {
+		if plain, err := sealer(t, compressing).Open("k", []byte(data)); !errors.Is(err, wire.ErrCorrupt) {
+			t.Errorf("%s: opens as %d bytes, %v", name, len(plain), err)
+		}
+	}
+}
+
+func TestEverySizeUpToTheBoundComesBack(t *testing.T) {
+	t.Parallel()
+	for _, bound := range []int64{1, 21, 22, 100, 1023, 1024, 1025, 3000} {
+		s := sealer(t, seal.Config{Compression: "zstd", Above: 1, MaxSize: bound})
+		for n := max(0, bound-60); n <= bound; n++ {
+			plain := bytes.Repeat([]byte("a"), int(n))
+			sealed, err := s.Seal("k", plain)
+			if err != nil {
+				t.Fatalf("bound %d: %d bytes: Seal: %v", bound, n, err)
+			}
+			if got, err := s.Open("k", sealed); err != nil || !bytes.Equal(got, plain) {
+				t.Fatalf("bound %d: %d bytes: Open: %d bytes, %v", bound, n, len(got), err)
+			}
+		}
+		larger := sealed(t, seal.Config{Compression: "zstd", Above: 1}, "k", bytes.Repeat([]byte("a"), int(bound)+60))
+		if got, err := s.Open("k", larger); !errors.Is(err, wire.ErrCorrupt) {
+			t.Errorf("bound %d: %d bytes open, %v", bound, len(got), err)
+		}
+	}
+}
+
 func TestABombIsDefused(t *testing.T) {
 	roomy := compressing
 	roomy.MaxSize = 1 << 30
