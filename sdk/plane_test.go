@@ -1,0 +1,266 @@
+package sdk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cachewright/cachewright/internal/fastplane"
+	"github.com/cachewright/cachewright/internal/wire"
+)
+
+// overPlane serves one store on a fast plane until the test ends.
+func overPlane(t *testing.T, s Store) (c *fastplane.Client, number uint64) {
+	t.Helper()
+	host, end, err := fastplane.Pair()
+	if err != nil {
+		t.Skip("no plane on this system:", err)
+	}
+	socket, err := fastplane.Connect(end)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := newServer(Define("test", "1", func(context.Context, struct{}) (Store, error) { return s, nil }), "")
+	if err := server.servePlane(socket); err != nil {
+		t.Fatal(err)
+	}
+	number, err = server.stores.add(newInstance(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err = fastplane.NewClient(host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.stop(); err != nil {
+			t.Error(err)
+		}
+		c.Close()
+	})
+	return c, number
+}
+
+func planeCall(t *testing.T, c *fastplane.Client, r fastplane.Request) (fastplane.Answer, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	a, _, err := c.Call(ctx, &r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Status == fastplane.StatusFailed {
+		return a, a.Failure.Err()
+	}
+	return a, nil
+}
+
+func TestEveryCallOverThePlaneIsCheckedAsOverGRPC(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("k", wire.MaxKey+wire.MaxSuffix+1)
+	for _, dispatch := range []Dispatch{DispatchApart, DispatchInline, DispatchTogether} {
+		c, number := overPlane(t, &batchingStore{fakeStore: fakeStore{traits: Traits{Dispatch: dispatch}}})
+		for name, test := range map[string]struct {
+			r    fastplane.Request
+			want error
+		}{
+			"no such store":           {fastplane.Request{Op: fastplane.OpGet, Store: number + 1, Key: "k"}, wire.ErrNotOpen},
+			"no key":                  {fastplane.Request{Op: fastplane.OpGet}, ErrInvalidKey},
+			"a NUL":                   {fastplane.Request{Op: fastplane.OpSet, Key: "a\x00"}, ErrInvalidKey},
+			"a long key":              {fastplane.Request{Op: fastplane.OpDelete, Key: long}, ErrInvalidKey},
+			"a negative TTL":          {fastplane.Request{Op: fastplane.OpSet, Key: "k", TTL: -1}, wire.ErrInvalidTTL},
+			"a lease of nothing":      {fastplane.Request{Op: fastplane.OpAcquireLease, Key: "k"}, wire.ErrInvalidTTL},
+			"what is not announced":   {fastplane.Request{Op: fastplane.OpIncrement, Key: "k"}, errors.ErrUnsupported},
+			"no key in a batch":       {fastplane.Request{Op: fastplane.OpGetMany, Keys: []string{"k", ""}}, ErrInvalidKey},
+			"no key in a batch write": {fastplane.Request{Op: fastplane.OpSetMany, Entries: []fastplane.Entry{{Key: ""}}}, ErrInvalidKey},
+		} {
+			r := test.r
+			if r.Store == 0 {
+				r.Store = number
+			}
+			if _, err := planeCall(t, c, r); !errors.Is(err, test.want) {
+				t.Errorf("%s: %v, want %v", name, err, test.want)
+			}
+		}
+	}
+}
+
+func TestAPanicOverThePlaneEndsItsCallOnly(t *testing.T) {
+	t.Parallel()
+	for _, dispatch := range []Dispatch{DispatchApart, DispatchInline, DispatchTogether} {
+		c, number := overPlane(t, &fakeStore{
+			traits: Traits{Dispatch: dispatch},
+			before: func(_ context.Context, _, key string) error {
+				if key == "panic" {
+					panic("a secret")
+				}
+				return nil
+			},
+		})
+		for _, op := range []fastplane.Op{fastplane.OpGet, fastplane.OpSet, fastplane.OpDelete} {
+			_, err := planeCall(t, c, fastplane.Request{Op: op, Store: number, Key: "panic"})
+			if !errors.Is(err, ErrInternal) || strings.Contains(err.Error(), "secret") || errors.Is(err, ErrMaybeApplied) != (op != fastplane.OpGet) {
+				t.Errorf("operation %d: %v", op, err)
+			}
+			if _, err := planeCall(t, c, fastplane.Request{Op: op, Store: number, Key: "k"}); err != nil {
+				t.Errorf("operation %d afterwards: %v", op, err)
+			}
+		}
+	}
+}
+
+// A batchingStore takes batches, and keeps their keys in mind.
+type batchingStore struct {
+	fakeStore
+	fails map[string]error // of keys
+
+	mu      sync.Mutex
+	batches [][]string
+}
+
+func (s *batchingStore) note(keys []string) {
+	s.mu.Lock()
+	s.batches = append(s.batches, keys)
+	s.mu.Unlock()
+}
+
+func (s *batchingStore) GetMany(ctx context.Context, keys []string) ([]Lookup, error) {
+	s.note(keys)
+	found := make([]Lookup, len(keys))
+	for i, key := range keys {
+		if err := s.fails[key]; err != nil {
+			found[i].Err = err
+			continue
+		}
+		found[i].Value, found[i].OK, found[i].Err = s.Get(ctx, key)
+	}
+	return found, nil
+}
+
+func (s *batchingStore) SetMany(ctx context.Context, entries []Entry) error {
+	var keys []string
+	failed := &BatchError{}
+	for _, e := range entries {
+		keys = append(keys, e.Key)
+		if err := s.fails[e.Key]; err != nil {
+			failed.Failed = append(failed.Failed, KeyError{Key: e.Key, Err: err})
+			continue
+		}
+		if err := s.Set(ctx, e.Key, e.Value, e.TTL); err != nil {
+			return err
+		}
+	}
+	s.note(keys)
+	if len(failed.Failed) > 0 {
+		return failed
+	}
+	return nil
+}
+
+func (s *batchingStore) DeleteMany(ctx context.Context, keys []string) (int, error) { return 0, nil }
+
+// Calls that are made together are answered each for itself.
+func TestCallsMadeTogetherFailEachForItself(t *testing.T) {
+	t.Parallel()
+	s := &batchingStore{fails: map[string]error{"bad": ErrCorrupt}}
+	in := newInstance(s)
+	server := newServer(Define("test", "1", func(context.Context, struct{}) (Store, error) { return s, nil }), "")
+	number, err := server.stores.add(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := planeCalls{server}
+	ask := func(op fastplane.Op, keys ...string) []fastplane.Answer {
+		var rs []*fastplane.Request
+		for i, key := range keys {
+			rs = append(rs, &fastplane.Request{Op: op, Store: number, Key: key, Value: fmt.Append(nil, i)})
+		}
+		return calls.Together(context.Background(), rs)
+	}
+	for _, op := range []fastplane.Op{fastplane.OpSet, fastplane.OpGet} {
+		answers := ask(op, "a", "bad", "", "b", "a")
+		for i, want := range []error{nil, ErrCorrupt, ErrInvalidKey, nil, nil} {
+			a := answers[i]
+			if want == nil && !a.Yes() || want != nil && (a.Status != fastplane.StatusFailed || !errors.Is(a.Failure.Err(), want)) {
+				t.Errorf("operation %d, call %d: %+v, want %v", op, i, a, want)
+			}
+		}
+		if op == fastplane.OpGet && (string(answers[0].Value) != "4" || string(answers[4].Value) != "4" || string(answers[3].Value) != "3") {
+			t.Errorf("got %q, %q and %q; the last Set of a key counts", answers[0].Value, answers[3].Value, answers[4].Value)
+		}
+	}
+	if want := [][]string{{"bad", "b", "a"}, {"a", "bad", "b"}}; len(s.batches) != 2 || len(s.batches[1]) != 3 || !slices.Contains(s.batches[0], "bad") {
+		t.Errorf("the store was given %q, want one batch for each, like %q", s.batches, want)
+	}
+	if answers := ask(fastplane.OpGet, "", "\x00"); answers[0].Status != fastplane.StatusFailed || answers[1].Status != fastplane.StatusFailed {
+		t.Errorf("calls of which none is good: %+v", answers)
+	}
+	if answers := ask(fastplane.OpGet, "missing", "a"); answers[0].Yes() || !answers[1].Yes() {
+		t.Errorf("a miss beside a hit: %+v", answers)
+	}
+}
+
+func TestTheMannerOfACallIsWhatItsStoreAnnounced(t *testing.T) {
+	t.Parallel()
+	server := newServer(Define("test", "1", func(context.Context, struct{}) (Store, error) { return nil, errors.ErrUnsupported }), "")
+	add := func(s Store) uint64 {
+		number, err := server.stores.add(newInstance(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return number
+	}
+	traits := func(d Dispatch) fakeStore { return fakeStore{traits: Traits{Dispatch: d}} }
+	apart, inline := add(&batchingStore{fakeStore: traits(DispatchApart)}), add(&batchingStore{fakeStore: traits(DispatchInline)})
+	together, single := add(&batchingStore{fakeStore: traits(DispatchTogether)}), add(&fakeStore{traits: Traits{Dispatch: DispatchTogether}})
+	for _, test := range []struct {
+		store             uint64
+		get, delete, many fastplane.Manner
+	}{
+		{apart, fastplane.Apart, fastplane.Apart, fastplane.Apart},
+		{inline, fastplane.Inline, fastplane.Inline, fastplane.Apart},
+		{together, fastplane.Together, fastplane.Apart, fastplane.Apart},
+		{single, fastplane.Apart, fastplane.Apart, fastplane.Apart}, // it has no batches
+		{1, fastplane.Inline, fastplane.Inline, fastplane.Inline},   // there is no such store
+	} {
+		c := planeCalls{server}
+		get, set := c.Manner(test.store, fastplane.OpGet), c.Manner(test.store, fastplane.OpSet)
+		if one, many := c.Manner(test.store, fastplane.OpDelete), c.Manner(test.store, fastplane.OpGetMany); get != test.get || set != test.get || one != test.delete || many != test.many {
+			t.Errorf("store %d: %v, %v, %v, %v; want %+v", test.store, get, set, one, many, test)
+		}
+	}
+}
+
+// Stopping lets calls that are running end, and their answers out.
+func TestStoppingLetsTheCallsOfThePlaneEnd(t *testing.T) {
+	t.Parallel()
+	began, goOn := make(chan struct{}), make(chan struct{})
+	ended := make(chan error, 1)
+	t.Cleanup(func() { // runs after the server has been stopped
+		if err := <-ended; err != nil {
+			t.Error("the call was cut:", err)
+		}
+	})
+	s := &fakeStore{before: func(_ context.Context, op, _ string) error {
+		if op == "get" {
+			close(began)
+			<-goOn
+		}
+		return nil
+	}}
+	c, number := overPlane(t, s)
+	go func() {
+		a, _, err := c.Call(context.Background(), &fastplane.Request{Op: fastplane.OpGet, Store: number, Key: "k"})
+		if err == nil && a.Status == fastplane.StatusFailed {
+			err = a.Failure.Err()
+		}
+		ended <- err
+	}()
+	<-began
+	time.AfterFunc(20*time.Millisecond, func() { close(goOn) })
+}
