@@ -33,10 +33,11 @@ func (s slowLog) End(ctx context.Context, c cache.Call, o cache.Outcome) error {
 // A hook meets every call.
 func ExampleHook() {
 	ctx := context.Background()
+	var hook cache.Hook = slowLog{limit: 0}
 	caches, err := cache.OpenConfig(ctx, cache.Config{
 		Default: "main",
 		Stores:  map[string]cache.StoreConfig{"main": {Driver: "memory"}},
-	}, cache.WithHook(slowLog{}))
+	}, cache.WithHook(hook))
 	if err != nil {
 		log.Fatal(err)
 	}

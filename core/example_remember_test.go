@@ -28,6 +28,18 @@ func ExampleTyped_Remember() {
 	// Ada <nil>
 }
 
+// RememberForever is for what never changes.
+func ExampleTyped_RememberForever() {
+	ctx, caches := context.Background(), openMemory()
+	defer caches.Close(ctx)
+
+	country, err := cache.Of[string](caches).RememberForever(ctx, "country:NO", func(context.Context) (string, error) {
+		return "Norway", nil
+	})
+	fmt.Println(country, err)
+	// Output: Norway <nil>
+}
+
 // RememberLocked is the double check: it reads, enters the key's lock, reads
 // again, and only then resolves.
 func ExampleRememberLocked() {
@@ -47,19 +59,20 @@ func ExampleRememberOption() {
 	ctx, caches := context.Background(), openMemory()
 	defer caches.Close(ctx)
 
-	report, err := cache.Of[string](caches).Remember(ctx, "report", time.Minute,
-		func(context.Context) (string, error) { return "built", nil },
-		cache.SingleFlight(30*time.Second),    // one build a process
-		cache.UnderLock(),                     // and one among processes
-		cache.StaleFor(time.Hour),             // an old report, if building fails
-		cache.SoftLimit(200*time.Millisecond), // or takes long
-		cache.HardLimit(5*time.Second),        // nobody waits longer
-		cache.RetryAfter(10*time.Second),      // a source that is down is left in peace
-		cache.RefreshAhead(0.8),               // the next one is built before this one ends
-		cache.TTLJitter(0.1),                  // not all at the same second
-	)
-	fmt.Println(report, err)
-	// Output: built <nil>
+	build := func(context.Context) (any, error) { return "built", nil }
+	options := []cache.RememberOption{
+		cache.SingleFlight(30 * time.Second),    // one build a process
+		cache.UnderLock(),                       // and one among processes
+		cache.StaleFor(time.Hour),               // an old report, if building fails
+		cache.SoftLimit(200 * time.Millisecond), // or takes long
+		cache.HardLimit(5 * time.Second),        // nobody waits longer
+		cache.RetryAfter(10 * time.Second),      // a source that is down is left in peace
+		cache.RefreshAhead(0.8),                 // the next one is built before this one ends
+		cache.TTLJitter(0.1),                    // not all at the same second
+	}
+	v, err := caches.Remember(ctx, "report", time.Minute, build, options...)
+	fmt.Println(string(v.Bytes()), v.Stale(), err)
+	// Output: "built" false <nil>
 }
 
 // That there is nothing can be remembered too.

@@ -97,7 +97,8 @@ func ExampleWithFile() {
 	_ = os.WriteFile(here, []byte("prefix: production\n"), 0o600)
 
 	ctx := context.Background()
-	caches, err := cache.Open(ctx, common, cache.WithFile(here), cache.WithLogger(slog.New(slog.DiscardHandler)))
+	options := []cache.Option{cache.WithFile(here), cache.WithLogger(slog.New(slog.DiscardHandler))}
+	caches, err := cache.Open(ctx, common, options...)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -118,7 +119,7 @@ func ExampleWithFile() {
 
 // A package variable may hold a cache that nothing has opened yet.
 func ExampleDeferred() {
-	var Cache = cache.NewDeferred(func(ctx context.Context) (*cache.CacheManager, error) {
+	var Cache *cache.Deferred = cache.NewDeferred(func(ctx context.Context) (*cache.CacheManager, error) {
 		fmt.Println("opening")
 		return openMemory(), nil
 	})
@@ -218,6 +219,22 @@ func ExampleCacheRepository_Add() {
 	left, err := store.Has(ctx, "leader")
 	fmt.Println(first, second, replaced, string(v.Bytes()), left, err)
 	// Output: true false false "a" false <nil>
+}
+
+// What works on a store works on a manager, where it is about the default store.
+func ExampleCacheOperations() {
+	ctx, caches := context.Background(), openMemory()
+	defer caches.Close(ctx)
+
+	forget := func(operations cache.CacheOperations, key string) (bool, error) {
+		return operations.Delete(ctx, key)
+	}
+	_ = caches.Set(ctx, "k", 1, time.Minute)
+	fmt.Println(forget(concrete(caches), "k"))
+	fmt.Println(forget(caches, "k"))
+	// Output:
+	// true <nil>
+	// false <nil>
 }
 
 // A counter is created by its first increment, with a TTL if it shall have one.
