@@ -15,6 +15,9 @@ var backends = map[string]func(testing.TB) backend{
 	"redis":     redisBackend,
 	"cluster":   clusterBackend,
 	"memcached": memcachedBackend,
+
+	"file over grpc":  overGRPC(fileBackend),
+	"redis over grpc": overGRPC(redisBackend),
 }
 
 // contended is one lock that everybody wants.
@@ -42,7 +45,7 @@ func apart() Load {
 // run runs.
 func (b backend) run(t *testing.T, r Run) Result {
 	t.Helper()
-	r.Worker, r.Processes = workers(t, b.store), b.processes
+	r.Worker, r.Processes = workers(t, b.store, b.transport), b.processes
 	result, err := r.Do(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -17,12 +17,22 @@ const lease = time.Second
 // A backend is where a lock's record is, and what can happen to it.
 type backend struct {
 	store     cache.StoreConfig
+	transport string // what the calls of its drivers travel on; "": auto
 	processes int
 	faults    []Fault // at least one of everything
 	more      []Fault // for long runs
 	// slack is added to a third of the lease, within which a holder hears that
 	// the record was lost.
 	slack time.Duration
+}
+
+// overGRPC is a backend whose calls don't take the fast plane.
+func overGRPC(start func(testing.TB) backend) func(testing.TB) backend {
+	return func(t testing.TB) backend {
+		b := start(t)
+		b.transport = "grpc"
+		return b
+	}
 }
 
 func fileBackend(t testing.TB) backend {

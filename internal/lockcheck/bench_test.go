@@ -60,7 +60,7 @@ func handOver(b *testing.B, oneProcess bool, store cache.StoreConfig) {
 		Goroutines: 1, Keys: []string{"wanted"}, Lease: 30 * time.Second,
 		Hold: 35 * time.Millisecond, Pause: 25 * time.Millisecond, Steady: true,
 	}
-	r := Run{Worker: workers(b, store), Processes: 2, Load: load, Acquisitions: b.N + 10, Limit: time.Hour}
+	r := Run{Worker: workers(b, store, ""), Processes: 2, Load: load, Acquisitions: b.N + 10, Limit: time.Hour}
 	if oneProcess {
 		r.Processes, r.Load.Goroutines = 1, 2
 	}

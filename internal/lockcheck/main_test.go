@@ -52,12 +52,12 @@ func beWorker(config string) (err error) {
 	return Work(ctx, m, "", os.Stdin, os.Stdout)
 }
 
-// workers makes worker processes with a store.
-func workers(t testing.TB, store cache.StoreConfig) func() *exec.Cmd {
+// workers makes worker processes with a store, whose calls take a transport.
+func workers(t testing.TB, store cache.StoreConfig, transport string) func() *exec.Cmd {
 	t.Helper()
 	config, err := json.Marshal(cache.Config{
 		Default: "main", Prefix: "app", Stores: map[string]cache.StoreConfig{"main": store},
-		Drivers: map[string]cache.DriverConfig{store.Driver: {Run: "builtin", Env: map[string]string{"GORACE": quickExit}}},
+		Drivers: map[string]cache.DriverConfig{store.Driver: {Run: "builtin", Transport: transport, Env: map[string]string{"GORACE": quickExit}}},
 	})
 	if err != nil {
 		t.Fatal(err)
