@@ -2,8 +2,10 @@ package core
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cachewright/cachewright/core/internal/config"
@@ -48,6 +50,21 @@ type DriverInfo struct {
 // Drivers lists the drivers that the configured stores use, and those it
 // registers beside, by name. It starts none.
 func (m *CacheManager) Drivers() []DriverInfo {
+	infos := m.configuredDrivers()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for name, d := range m.drivers {
+		infos[name].update(d.Status())
+	}
+	list := make([]DriverInfo, 0, len(infos))
+	for _, name := range slices.Sorted(maps.Keys(infos)) {
+		list = append(list, *infos[name])
+	}
+	return list
+}
+
+// configuredDrivers are all that can be started.
+func (m *CacheManager) configuredDrivers() map[string]*DriverInfo {
 	infos := make(map[string]*DriverInfo)
 	for name, d := range m.config.Drivers {
 		infos[name] = &DriverInfo{Name: name, Run: string(d.Run), State: string(host.StateStopped), Stores: []string{}}
@@ -59,16 +76,7 @@ func (m *CacheManager) Drivers() []DriverInfo {
 		}
 		infos[driver].Stores = append(infos[driver].Stores, name)
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for name, d := range m.drivers {
-		infos[name].update(d.Status())
-	}
-	list := make([]DriverInfo, 0, len(infos))
-	for _, name := range slices.Sorted(maps.Keys(infos)) {
-		list = append(list, *infos[name])
-	}
-	return list
+	return infos
 }
 
 func (i *DriverInfo) update(s host.Status) {
@@ -100,8 +108,12 @@ type DriverOption struct {
 }
 
 // DescribeDriver asks a driver of the configuration what it is, and starts it
-// if need be.
+// if need be. One that Drivers does not list is ErrInvalidConfig.
 func (m *CacheManager) DescribeDriver(ctx context.Context, name string) (DriverDescription, error) {
+	if known := m.configuredDrivers(); known[name] == nil {
+		return DriverDescription{}, fmt.Errorf("%w: it has no driver %q; it has %s", ErrInvalidConfig, name,
+			strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+	}
 	d, err := m.driver(name)
 	if err != nil {
 		return DriverDescription{}, err
