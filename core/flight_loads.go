@@ -109,20 +109,25 @@ func (a *loading) overdue() error {
 }
 
 func (g *loads) finish(a *loading) {
+	if g.end(a) == 0 {
+		g.lament(a)
+	}
+}
+
+// end lets everybody have what the load found, and returns how many wait for it.
+func (g *loads) end(a *loading) (waiters int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.ended.Add(1)
 	if g.running[a.key] == a {
 		delete(g.running, a.key)
 	}
-	if a.waiters == 0 {
-		g.lament(a)
-	}
 	close(a.done)
+	return a.waiters
 }
 
-// lament logs what nobody is there to hear. Another participant that holds the
-// lock is no failure of a load.
+// lament logs what nobody is there to hear, under no mutex: a log may use the
+// cache. Another participant that holds the lock is no failure of a load.
 func (g *loads) lament(a *loading) {
 	switch {
 	case a.panicked != nil:

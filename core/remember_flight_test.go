@@ -254,3 +254,35 @@ func TestWhatFailsInTheBackgroundIsLogged(t *testing.T) {
 		}
 	})
 }
+
+// A busyLog asks the cache for something with every line.
+type busyLog struct {
+	slog.Handler
+	ask func() error
+}
+
+func (busyLog) Enabled(context.Context, slog.Level) bool { return true }
+
+func (l busyLog) Handle(context.Context, slog.Record) error { return l.ask() }
+
+func TestALogMayUseTheCache(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r *cache.CacheRepository
+		asked := 0
+		log := busyLog{slog.DiscardHandler, func() error {
+			asked++
+			_, err := r.Remember(context.Background(), "where to log", time.Minute, constant("here"), cache.SingleFlight(time.Second))
+			return err
+		}}
+		s := &source{}
+		r = newFake().repository(t, cache.WithLogger(slog.New(log)))
+		s.want(t, r, 1, false, cache.RefreshAhead(0.5))
+		time.Sleep(40 * time.Second)
+		s.set(0, errSource)
+		s.want(t, r, 1, false, cache.RefreshAhead(0.5))
+		synctest.Wait()
+		if v, err := r.Get(t.Context(), "where to log"); err != nil || !v.Found() || asked != 1 {
+			t.Errorf("the log asked %d times, and has %v, %v", asked, v, err)
+		}
+	})
+}

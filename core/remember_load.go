@@ -59,6 +59,19 @@ func failed(v Value, err error) bool {
 	return err != nil && !v.Found() && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrClosed)
 }
 
+// inVain tells that the next caller would run the resolver again and have a value
+// to serve meanwhile: one past its TTL, or one whose refresh put nothing in its
+// place. Without such a value there is nothing to remember of a failure.
+func (l *load) inVain(v Value, err error) bool {
+	switch l.had.state {
+	case stateStale:
+		return failed(v, err)
+	case stateFresh:
+		return err != nil && !errors.Is(err, ErrClosed)
+	}
+	return false
+}
+
 func (l *load) id() loadKey { return loadKey{l.key, l.codec.Name()} }
 
 // stale is the value past its TTL, served because of reason, which hooks get.
@@ -128,7 +141,7 @@ func (l *load) run(ctx context.Context, again bool) (v Value, err error) {
 	outcome := errNoResolve
 	defer func() {
 		callerLeft := !l.detached && ctx.Err() != nil
-		if l.pause > 0 && failed(v, outcome) && !callerLeft {
+		if l.pause > 0 && l.inVain(v, outcome) && !callerLeft {
 			l.store.loads.pause(l.id(), l.pause)
 		}
 	}()

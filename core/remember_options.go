@@ -133,8 +133,9 @@ func HardLimit(d time.Duration) RememberOption {
 
 // RetryAfter leaves the resolver of a key in peace for d after it failed, as
 // long as there is a value to serve: one that StaleFor keeps, or one that early
-// refresh would replace. It is remembered in this process only. Costs that a
-// source which recovers is noticed up to d later.
+// refresh would replace. A refresh whose value could not be stored, or that found
+// nothing, is such a failure too. It is remembered in this process only. Costs
+// that a source which recovers is noticed up to d later.
 func RetryAfter(d time.Duration) RememberOption {
 	return func(p *policy) { p.pause = p.positive("RetryAfter", d) }
 }

@@ -299,3 +299,30 @@ func TestARefreshThatFailsIsPausedToo(t *testing.T) {
 		})
 	}
 }
+
+// Without a pause every hit would run the resolver again, since nothing has taken
+// the place of the value that is due.
+func TestARefreshThatPutsNothingInItsPlaceIsPaused(t *testing.T) {
+	for name, spoil := range map[string]func(*fake, *source){
+		"it can't be stored": func(f *fake, _ *source) { f.failing("set", cache.ErrUnavailable) },
+		"it finds nothing":   func(_ *fake, s *source) { s.set(0, cache.ErrNotFound) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, s := newFake(), &source{}
+				r := f.repository(t, cache.WithLogger(silent))
+				opts := []cache.RememberOption{cache.RefreshAhead(0.5), cache.RetryAfter(10 * time.Second)}
+				s.want(t, r, 1, false, opts...)
+				time.Sleep(40 * time.Second)
+				spoil(f, s)
+				for range 5 {
+					s.want(t, r, 1, false, opts...)
+					synctest.Wait()
+				}
+				if s.count() != 2 {
+					t.Errorf("the resolver ran %d times, want 2", s.count())
+				}
+			})
+		})
+	}
+}
