@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,14 +52,19 @@ type CacheManager struct {
 type Option func(*CacheManager)
 
 // WithLogger sends the manager's log, and the drivers' own lines, to logger
-// instead of slog.Default.
+// instead of slog.Default. nil changes nothing.
 func WithLogger(logger *slog.Logger) Option {
-	return func(m *CacheManager) { m.logger = logger }
+	return func(m *CacheManager) { m.logger = cmp.Or(logger, m.logger) }
 }
 
-// WithHook adds a hook that meets every call, after those added before.
+// WithHook adds a hook that meets every call, after those added before. nil is
+// none.
 func WithHook(h Hook) Option {
-	return func(m *CacheManager) { m.hooks = append(m.hooks, h) }
+	return func(m *CacheManager) {
+		if h != nil {
+			m.hooks = append(m.hooks, h)
+		}
+	}
 }
 
 // WithFile lays the file at path over the one that Open is given and over those

@@ -12,12 +12,13 @@ import (
 // Observe reports the state of the manager's drivers with every collection, and
 // lets the counters of its stores begin at 0, so that their first event shows as
 // a rise. stop ends it; call it before the manager closes, or not at all where
-// both end with the process.
+// both end with the process. Observe each manager once: what several say of a
+// driver of one name is added up.
 func (t *Telemetry) Observe(m *cache.CacheManager) (stop func() error, err error) {
 	restarts, failed := t.meter.Int64ObservableCounter("cachewright.driver.restarts", metric.WithUnit("{restart}"),
 		metric.WithDescription("Starts of the driver's process after the first."))
-	ready, alsoFailed := t.meter.Int64ObservableGauge("cachewright.driver.ready",
-		metric.WithDescription("1 while the driver's process serves, 0 before its first use and while it is down."))
+	ready, alsoFailed := t.meter.Int64ObservableUpDownCounter("cachewright.driver.ready", // which adds managers up
+		metric.WithDescription("1 while the driver's process serves, 0 before its first use and while it is down; of several managers, their sum."))
 	if err := errors.Join(failed, alsoFailed); err != nil {
 		return nil, err
 	}

@@ -35,15 +35,23 @@ type providers struct {
 }
 
 // WithMeterProvider takes the place of the global meter provider. That of
-// otel/metric/noop turns metrics off.
+// otel/metric/noop turns metrics off; nil changes nothing.
 func WithMeterProvider(p metric.MeterProvider) Option {
-	return func(to *providers) { to.meter = p }
+	return func(to *providers) {
+		if p != nil {
+			to.meter = p
+		}
+	}
 }
 
 // WithTracerProvider takes the place of the global tracer provider. That of
-// otel/trace/noop turns traces off.
+// otel/trace/noop turns traces off; nil changes nothing.
 func WithTracerProvider(p trace.TracerProvider) Option {
-	return func(to *providers) { to.tracer = p }
+	return func(to *providers) {
+		if p != nil {
+			to.tracer = p
+		}
+	}
 }
 
 // New makes the hook. It fails if the meter provider refuses an instrument.

@@ -312,6 +312,64 @@ func TestAReadyDriverIsReported(t *testing.T) {
 	}
 }
 
+func TestManagersThatShareATelemetryAreAddedUp(t *testing.T) {
+	r := newRig(t, false)
+	for _, m := range []*cache.CacheManager{open(t, false, cache.WithHook(r.tel)), r.caches, open(t, false, cache.WithHook(r.tel))} {
+		if _, err := r.tel.Observe(m); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.Get(t.Context(), "k"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open(t, false) // and one that nobody observes
+	if got := r.points(t); got["driver.ready"] != 3 || got["misses get"] != 3 {
+		t.Errorf("ready %d, misses %d; want 3", got["driver.ready"], got["misses get"])
+	}
+}
+
+// Whatever the order in which managers, observations and collections begin and
+// end, nothing is reported of a manager whose observation has ended.
+func TestObservationsComeAndGoWhileMetricsAreCollected(t *testing.T) {
+	r := newRig(t, true)
+	var wg sync.WaitGroup
+	for i := range 8 {
+		m := open(t, true, cache.WithHook(r.tel))
+		wg.Go(func() {
+			stop, err := r.tel.Observe(m)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_, _ = m.Get(t.Context(), "k")
+			if i%2 == 0 {
+				defer func() { _ = m.Close(context.WithoutCancel(t.Context())) }()
+			} else {
+				_ = m.Close(t.Context())
+			}
+			if err := errors.Join(stop(), stop()); err != nil {
+				t.Error(err)
+			}
+		})
+		wg.Go(func() { r.points(t) })
+	}
+	wg.Wait()
+	if _, ok := r.points(t)["driver.ready"]; ok {
+		t.Error("drivers are reported after the end of every observation")
+	}
+}
+
+func TestAProviderThatIsNilIsTheGlobalOne(t *testing.T) {
+	tel, err := telemetry.New(telemetry.WithMeterProvider(nil), telemetry.WithTracerProvider(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := open(t, true, cache.WithHook(tel), cache.WithHook(nil), cache.WithLogger(nil))
+	if v, err := m.Get(t.Context(), "steady"); err != nil || !v.Found() {
+		t.Errorf("Get: %v, %v", v, err)
+	}
+}
+
 func TestAStaleValueIsCountedWithItsReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, true)
