@@ -231,8 +231,8 @@ func checkIdentity(spec Spec, prog *program, desc Description, ours bool) error 
 
 // check asks the process for a sign of life.
 func (in *instance) check(ctx context.Context) error {
-	if in.plane != nil && in.plane.Err() != nil {
-		return in.plane.Err()
+	if err := in.checkPlane(ctx); err != nil {
+		return err
 	}
 	_, nonce, err := in.conn.describe(ctx)
 	if err == nil && nonce != in.nonce {

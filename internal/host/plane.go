@@ -1,7 +1,9 @@
 package host
 
 import (
+	"context"
 	"fmt"
+	"time"
 
 	"github.com/cachewright/cachewright/internal/fastplane"
 	"github.com/cachewright/cachewright/internal/wire"
@@ -32,6 +34,32 @@ func (in *instance) takePlane() (err error) {
 		return fmt.Errorf("the fast plane: %w", err)
 	}
 	in.desc.Fast = true
+	return nil
+}
+
+// noStore is the number of no store. The goroutine that reads a plane answers a
+// call on it by itself.
+const noStore = 0
+
+// checkPlane asks for a sign of life over the fast plane, if there is one: a
+// driver that does well over gRPC may have stopped reading it. A question that
+// got no slot within half the time says nothing, and leaves the other half.
+func (in *instance) checkPlane(ctx context.Context) error {
+	if in.plane == nil {
+		return nil
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		half, cancel := context.WithTimeout(ctx, time.Until(deadline)/2)
+		defer cancel()
+		ctx = half
+	}
+	_, sent, err := in.plane.Call(ctx, &fastplane.Request{Op: fastplane.OpTTL, Store: noStore, Key: "k"})
+	switch {
+	case in.plane.Err() != nil:
+		return in.plane.Err()
+	case err != nil && sent:
+		return fmt.Errorf("no answer over the fast plane: %w", err)
+	}
 	return nil
 }
 

@@ -145,6 +145,61 @@ func TestAPlaneThatBreaksIsReplacedWithItsProcess(t *testing.T) {
 	}
 }
 
+// A call that hangs in the goroutine that reads the plane stops the plane, while
+// gRPC goes on.
+func TestAPlaneThatIsStuckIsReplacedWithItsProcess(t *testing.T) {
+	t.Parallel()
+	ctx := guarded(t)
+	d := newDriver(t, command(t, "driver"))
+	d.pace.health, d.pace.answer = 20*time.Millisecond, 100*time.Millisecond
+	r := openStore(t, d, map[string]any{"inline": true})
+	first := d.Status().PID
+	stuck, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
+	defer cancel()
+	if _, _, err := r.Get(stuck, "hang for ever"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	if _, _, err := r.Get(ctx, "k"); err != nil {
+		t.Error("a call did not outlast the stuck plane:", err)
+	}
+	if s := d.Status(); s.PID == first || s.LastErr == nil || !strings.Contains(s.LastErr.Error(), "fast plane") {
+		t.Errorf("status %+v after process %d", s, first)
+	}
+}
+
+// Slow calls in every slot, and more that wait, are no reason to replace a
+// process.
+func TestAPlaneThatIsBusyIsNotReplaced(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(guarded(t))
+	d := newDriver(t, command(t, "driver"))
+	d.pace.health, d.pace.answer = 5*time.Millisecond, time.Second
+	r := openStore(t, d, nil)
+	var callers sync.WaitGroup
+	for range fastplane.Slots + 100 {
+		callers.Go(func() {
+			if _, _, err := r.Get(ctx, "hang"); !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+		})
+	}
+	eventually(t, "no slot is free", func() bool {
+		brief, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+		defer cancel()
+		_, _, err := r.Get(brief, "k")
+		return errors.Is(err, wire.ErrOverloaded)
+	})
+	time.Sleep(1500 * time.Millisecond) // several signs of life
+	if s := d.Status(); s.State != StateReady || s.Restarts != 0 {
+		t.Errorf("status %+v", s)
+	}
+	cancel()
+	callers.Wait()
+	if _, _, err := r.Get(guarded(t), "k"); err != nil {
+		t.Error("afterwards:", err)
+	}
+}
+
 // Each process takes its calls along; a call that has met three gives up.
 func TestCallsInFlightEndWithTheirThirdProcess(t *testing.T) {
 	onBothPlanes(t, func(t *testing.T, spec Spec) {

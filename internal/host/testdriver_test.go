@@ -26,11 +26,13 @@ var testDriver = sdk.Define("testmem", "1.2.3", openTestStore)
 type testOptions struct {
 	Dir     string `option:"dir" doc:"where counters live"`
 	Refusal string `option:"refusal" doc:"a file whose existence makes the store refuse to open"`
+	Inline  bool   `option:"inline" doc:"makes calls between two frames, as a store may that never waits"`
 	Secret  string `option:"secret,secret" doc:"must never be seen in a log"`
 }
 
 type testStore struct {
-	dir string
+	dir      string
+	dispatch sdk.Dispatch
 
 	mu     sync.Mutex
 	values map[string][]byte
@@ -42,10 +44,16 @@ func openTestStore(_ context.Context, o testOptions) (*testStore, error) {
 			return nil, fmt.Errorf("%w: it is refused", sdk.ErrInvalidOptions)
 		}
 	}
-	return &testStore{dir: o.Dir, values: map[string][]byte{}}, nil
+	s := &testStore{dir: o.Dir, values: map[string][]byte{}}
+	if o.Inline {
+		s.dispatch = sdk.DispatchInline
+	}
+	return s, nil
 }
 
-func (s *testStore) Traits() sdk.Traits { return sdk.Traits{Class: sdk.ClassVolatile} }
+func (s *testStore) Traits() sdk.Traits {
+	return sdk.Traits{Class: sdk.ClassVolatile, Dispatch: s.dispatch}
+}
 
 // Get answers some keys in ways of its own.
 func (s *testStore) Get(ctx context.Context, key string) ([]byte, bool, error) {
