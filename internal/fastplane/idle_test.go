@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/cachewright/cachewright/internal/lazyctx"
-	"github.com/cachewright/cachewright/internal/wire"
 )
 
 // TestAnIdlePlaneIsAFewGoroutines counts those of the whole process, and so
@@ -59,7 +58,7 @@ func TestBuffersShrinkAfterABurst(t *testing.T) {
 	must(t, err)
 	done := make(chan error, 1)
 	go func() { done <- s.Serve() }()
-	large := make([]byte, wire.MaxValue)
+	large := make([]byte, 16<<20)
 	call := func(r Request) {
 		_, _, err := c.Call(t.Context(), &r)
 		must(t, err)

@@ -87,7 +87,7 @@ func TestEveryCallerGetsItsOwnBytes(t *testing.T) {
 			for caller := range 32 {
 				wg.Go(func() {
 					random := rand.New(rand.NewPCG(uint64(caller), 1))
-					for i := range 300 {
+					for i := range 100 {
 						size := random.IntN(1 << random.IntN(20))
 						key := fmt.Sprintf("%d-%d-%d", size, caller, i)
 						check(t, c, key)
