@@ -126,7 +126,7 @@ func (v variables) section(section, rest, variable, value string, known map[stri
 	if !ok {
 		written := strings.ToLower(name)
 		v.at(Position{Variable: variable}, join(section, written), "there is nothing of that name%s",
-			didYouMean(written, slices.Sorted(maps.Keys(known))))
+			didYouMean(written, names(known)))
 		return
 	}
 	levels := strings.Split(below, level)
@@ -142,6 +142,12 @@ func (v variables) section(section, rest, variable, value string, known map[stri
 		at, _ = at[path[len(path)-1]].(map[string]any)
 	}
 	v.put(path, value, variable)
+}
+
+// names are those of stores or drivers, sorted. What can be none is left out: it
+// may be a value that slipped into the key.
+func names(known map[string]any) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(known)), func(name string) bool { return !namePattern.MatchString(name) })
 }
 
 // matchName splits NAME__KEY, without case, by the longest name that is known.

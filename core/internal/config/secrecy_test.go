@@ -68,6 +68,21 @@ func TestNoErrorQuotesAValue(t *testing.T) {
 	}
 }
 
+// The names that an error offers in the place of an unknown one may be values too.
+func TestNoSuggestionQuotesAValue(t *testing.T) {
+	t.Parallel()
+	for _, section := range []string{"stores", "drivers"} {
+		other := map[string]string{"stores": "drivers", "drivers": "stores"}[section]
+		text := fmt.Sprintf("default: memory\n%s:\n  memory: {driver: memory}\n  password:hunter2:\n  Hunter2: {}\n%s: {}\n", section, other)
+		for _, name := range []string{"__UNHEARD__OF", "__PASSWOR__X", "__HUNTER__X"} {
+			_, err := load(t, text, "CACHEWRIGHT_"+strings.ToUpper(section)+name+"=x")
+			if err == nil || strings.Contains(err.Error(), "password:hunter2") || strings.Contains(err.Error(), "there are Hunter2") {
+				t.Errorf("%s: %v", section, err)
+			}
+		}
+	}
+}
+
 func mutate(rnd *rand.Rand) string {
 	chance := 1 + rnd.IntN(30) // of a slot to hold the secret
 	var b strings.Builder
