@@ -44,7 +44,7 @@ func TestTheFastPlaneIsFaster(t *testing.T) {
 	results, err := contest.Run(t.Context(), []contest.Contest{
 		{Key: "1", Callers: 1, Contenders: readers},
 		{Key: "64", Callers: 64, Contenders: readers},
-	}, contest.Plan{Rounds: 7, Turn: 100 * time.Millisecond}, func(int) {})
+	}, contest.Plan{Rounds: 5, Turn: 100 * time.Millisecond}, func(int) {})
 	if err != nil {
 		t.Fatal(err)
 	}

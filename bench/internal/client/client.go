@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cachewright/cachewright/bench/internal/contest"
+	"golang.org/x/sync/errgroup"
 )
 
 // A Client reads and writes values.
@@ -42,12 +43,19 @@ func (d Data) Key(n int) string { return d.Keys[n%len(d.Keys)] }
 
 // Seed stores all entries.
 func (d Data) Seed(ctx context.Context, c Client) error {
-	for _, key := range d.Keys {
-		if err := c.Set(ctx, key, d.Value); err != nil {
-			return fmt.Errorf("store %s: %w", key, err)
-		}
+	const writers = 16
+	var writing errgroup.Group
+	for first := range writers {
+		writing.Go(func() error {
+			for i := first; i < len(d.Keys); i += writers {
+				if err := c.Set(ctx, d.Keys[i], d.Value); err != nil {
+					return fmt.Errorf("store %s: %w", d.Keys[i], err)
+				}
+			}
+			return nil
+		})
 	}
-	return nil
+	return writing.Wait()
 }
 
 // Get is the contender that reads.

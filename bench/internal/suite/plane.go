@@ -26,8 +26,8 @@ const (
 	memcachedUnix = "memcached_unix"
 )
 
-// quiet leaves out that drivers start and stop.
-var quiet = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+// quiet leaves out that drivers start and stop, and that nothing is kept on disk.
+var quiet = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 
 func (s *Suite) openPlanes(ctx context.Context) (err error) {
 	if s.fast, err = s.openPlane(ctx, "fast", "Cachewright", "auto"); err != nil {
