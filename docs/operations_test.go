@@ -17,19 +17,6 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-func TestBlocksOfOperationsAreInThisFile(t *testing.T) {
-	source := read(t, "operations_test.go")
-	found := blocks(read(t, "operations.md"), "go")
-	if len(found) != 1 {
-		t.Fatalf("operations.md has %d Go blocks", len(found))
-	}
-	for _, block := range found {
-		if !strings.Contains(source, indented(block)) {
-			t.Errorf("operations.md has a block that is not in operations_test.go:\n%s", block)
-		}
-	}
-}
-
 func untilASignal(ctx context.Context, caches *cache.CacheManager, serve func(context.Context) error) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
