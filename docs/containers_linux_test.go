@@ -2,6 +2,7 @@ package docs
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -126,16 +127,19 @@ func cannot(t *testing.T, why error) {
 	t.Skip("NOT TESTED: containers can't be tried: ", why)
 }
 
+const memoryDriver = "cachewright-driver-memory"
+
 // programFolder holds the program that the tests share, if one was built.
 var programFolder string
 
-// program is the command line as one static file.
+// program is the command line as one static file, beside it the memory driver as
+// another.
 var program = sync.OnceValues(func() (path string, err error) {
 	if programFolder, err = os.MkdirTemp("", "cachewright-docs-"); err != nil {
 		return "", err
 	}
 	path = filepath.Join(programFolder, "cachewright")
-	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", path, "../cmd/cachewright")
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", programFolder, "../cmd/cachewright", "../drivers/memory/"+memoryDriver)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w\n%s", err, out)
@@ -177,15 +181,34 @@ func image(t *testing.T) string {
 		"config.yaml":  "default: file\nstores:\n  file: {driver: file, path: /data/cache}\n  memory: {driver: memory}\n",
 		"command.yaml": "default: acme\ndrivers: {acme: {run: command, command: [/acme/driver]}}\nstores: {acme: {driver: acme}}\n",
 		"acme/driver":  "#!/no/such/interpreter\n",
+		"pinned.yaml":  pinnedConfig(t),
 	} {
 		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Link(staticProgram(t), filepath.Join(root, "cachewright")); err != nil {
-		copyFile(t, staticProgram(t), filepath.Join(root, "cachewright"))
-	}
+	place(t, staticProgram(t), filepath.Join(root, "cachewright"))
+	place(t, filepath.Join(programFolder, memoryDriver), filepath.Join(root, "memory"))
 	return root
+}
+
+// pinnedConfig has the memory driver as a command, with its digest.
+func pinnedConfig(t *testing.T) string {
+	t.Helper()
+	staticProgram(t)
+	data, err := os.ReadFile(filepath.Join(programFolder, memoryDriver))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("default: m\ndrivers: {memory: {run: command, command: [/memory], sha256: {%s/%s: %x}}}\nstores: {m: {driver: memory}}\n",
+		runtime.GOOS, runtime.GOARCH, sha256.Sum256(data))
+}
+
+func place(t *testing.T, from, to string) {
+	t.Helper()
+	if err := os.Link(from, to); err != nil { // another file system
+		copyFile(t, from, to)
+	}
 }
 
 func copyFile(t *testing.T, from, to string) {
@@ -222,6 +245,7 @@ func TestContainersAsThePageOnOperationsHasThem(t *testing.T) {
 		"a TMPDIR that is not there":    {mounts: []mount{tmpfs("dev/shm", 0), tmpfs("data", 0)}, env: "TMPDIR=/nonexistent", args: work},
 		"an empty TMPDIR":               {mounts: []mount{tmpfs("dev/shm", 0), tmpfs("data", 0)}, env: "TMPDIR=", args: work},
 		"a relative XDG_RUNTIME_DIR":    {mounts: []mount{tmpfs("dev/shm", 0), tmpfs("data", 0)}, env: "XDG_RUNTIME_DIR=run", args: work},
+		"a pinned command":              {mounts: []mount{tmpfs("run", unix.MS_NOEXEC)}, env: "XDG_RUNTIME_DIR=/run", args: []string{"-c", "/pinned.yaml", "doctor", "--write"}},
 		"64 descriptors":                {mounts: []mount{run, tmpfs("data", 0)}, env: "XDG_RUNTIME_DIR=/run", files: 64, args: work},
 		"12 descriptors":                {mounts: []mount{run, tmpfs("data", 0)}, env: "XDG_RUNTIME_DIR=/run", files: 12, args: set, code: 3, says: "too many open files"},
 		"no folder to write to":         {env: "XDG_RUNTIME_DIR=/run", args: set, code: 3, says: "no folder for the driver's socket (set XDG_RUNTIME_DIR or TMPDIR to a short path that is writable)"},
@@ -252,18 +276,23 @@ func TestContainersAsThePageOnOperationsHasThem(t *testing.T) {
 	}
 }
 
-func TestABuiltInNeedsProc(t *testing.T) {
+func TestABuiltInNeedsProcAndACommandDoesNot(t *testing.T) {
 	if os.Getuid() != 0 {
 		cannot(t, errors.New("that takes root"))
 	}
 	const says = "find this executable: readlink /proc/self/exe: no such file or directory"
-	output, code := container{
+	c := container{
 		Root:   image(t),
 		Mounts: []mount{readOnly, tmpfs("run", 0)},
 		User:   randomUser,
 		Env:    []string{"XDG_RUNTIME_DIR=/run"},
-		Args:   []string{"/cachewright", "-s", "memory", "set", "a", "1"},
-	}.run(t)
+		Args:   []string{"/cachewright", "-c", "/pinned.yaml", "set", "a", "1"},
+	}
+	if output, code := c.run(t); code != 0 {
+		t.Errorf("a command: exit code %d:\n%s", code, output)
+	}
+	c.Args = []string{"/cachewright", "-s", "memory", "set", "a", "1"}
+	output, code := c.run(t)
 	if code != 3 || !strings.Contains(output, says) || !strings.Contains(read(t, "operations.md"), says) {
 		t.Errorf("exit code %d, want 3 and %q:\n%s", code, says, output)
 	}
