@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/cachewright/cachewright/internal/fastplane"
 	"github.com/cachewright/cachewright/internal/wire"
@@ -88,6 +89,40 @@ func TestEveryCallOverThePlaneIsCheckedAsOverGRPC(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestEverySentinelArrivesOverThePlane(t *testing.T) {
+	t.Parallel()
+	var failure error
+	c, number := overPlane(t, &fakeStore{before: func(_ context.Context, op, _ string) error {
+		if op == "close" {
+			return nil
+		}
+		return failure
+	}})
+	sentinels := []error{
+		ErrMaybeApplied, context.Canceled, context.DeadlineExceeded, ErrInvalidKey, wire.ErrInvalidTTL, ErrTooLarge, wire.ErrNotInteger,
+		wire.ErrOverflow, ErrCorrupt, wire.ErrOverloaded, ErrClosed, errors.ErrUnsupported, wire.ErrUnavailable, ErrInternal,
+	}
+	for _, sentinel := range append(sentinels, errors.Join(ErrMaybeApplied, context.DeadlineExceeded)) {
+		failure = fmt.Errorf("%w: the store's own words", sentinel)
+		for _, op := range []fastplane.Op{fastplane.OpGet, fastplane.OpSet, fastplane.OpPull} {
+			_, err := planeCall(t, c, fastplane.Request{Op: op, Store: number, Key: "k"})
+			for _, s := range sentinels {
+				if errors.Is(err, s) != errors.Is(failure, s) {
+					t.Errorf("operation %d that failed with %q arrives as %q, which is %q: %v", op, failure, err, s, errors.Is(err, s))
+				}
+			}
+			if err == nil || !strings.HasSuffix(err.Error(), "the store's own words") {
+				t.Errorf("%q arrives as %v", failure, err)
+			}
+		}
+	}
+	failure = errors.New(strings.Repeat("long\xff ", wire.MaxErrorText))
+	if _, err := planeCall(t, c, fastplane.Request{Op: fastplane.OpGet, Store: number, Key: "k"}); len(err.Error()) > wire.MaxErrorText || !utf8.ValidString(err.Error()) {
+		t.Errorf("an error of %d bytes", len(err.Error()))
+	}
+	failure = nil
 }
 
 func TestAPanicOverThePlaneEndsItsCallOnly(t *testing.T) {

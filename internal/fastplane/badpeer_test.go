@@ -2,6 +2,7 @@ package fastplane
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 )
@@ -190,6 +191,29 @@ func TestClosingEndsCallsAndMayBeRepeated(t *testing.T) {
 	c.Close()
 	if r := await(t, call); !isLost(r.err) || !strings.Contains(r.err.Error(), ErrGone.Error()) {
 		t.Error(r.err)
+	}
+}
+
+// An answer to a request that still waits for room is a breach, whatever else
+// becomes of the call.
+func TestAnAnswerBeforeItsRequestEndsThePlane(t *testing.T) {
+	t.Parallel()
+	c, peer := played(t)
+	first := c.begin(context.Background(), Request{Op: OpGet, Key: "k"}) // has the socket read
+	peer.next(t)
+	fillOutbox(c)
+	ctx, cancel := context.WithCancel(context.Background())
+	call := c.begin(ctx, Request{Op: OpGet, Key: "k"})
+	eventually(t, "it waits for room", func() bool { return c.out.waited() })
+	early := c.slots[1]
+	peer.write(t, whole(kindAnswer, uint8(StatusYes), 1<<32|1, "v"))
+	eventually(t, "the answer is there", func() bool { return early.is(phaseDone) })
+	cancel()
+	if r := await(t, call); !errors.Is(r.err, context.Canceled) || r.sent {
+		t.Errorf("%v, sent %v", r.err, r.sent)
+	}
+	if r := await(t, first); !isLost(r.err) || !errors.Is(r.err, errProtocol) {
+		t.Errorf("another call ended with %v", r.err)
 	}
 }
 

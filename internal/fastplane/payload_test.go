@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -67,6 +68,21 @@ func told(key string) []byte {
 func connected(t testing.TB, h Handler) *Client {
 	t.Helper()
 	host, driver := ends(t)
+	return join(t, host, driver, h)
+}
+
+// narrow makes both ends of a socket that takes so little at a time that most
+// writes are begun by one goroutine and ended by another.
+func narrow(t testing.TB, h Handler) *Client {
+	t.Helper()
+	host, driver := ends(t)
+	must(t, host.SetWriteBuffer(1))
+	must(t, driver.SetWriteBuffer(1))
+	return join(t, host, driver, h)
+}
+
+func join(t testing.TB, host, driver *net.UnixConn, h Handler) *Client {
+	t.Helper()
 	s, err := NewServer(driver, h)
 	must(t, err)
 	c, err := NewClient(host)
@@ -86,11 +102,20 @@ func connected(t testing.TB, h Handler) *Client {
 // or their context's end, whatever the sizes; and nobody is left out.
 func TestNobodyGetsTheBytesOfACallThatWasLeft(t *testing.T) {
 	t.Parallel()
-	for name, manner := range map[string]Manner{"inline": Inline, "apart": Apart, "together": Together} {
+	for name, way := range map[string]struct {
+		manner Manner
+		make   func(testing.TB, Handler) *Client
+	}{
+		"inline":                      {Inline, connected},
+		"apart":                       {Apart, connected},
+		"together":                    {Together, connected},
+		"inline over a narrow socket": {Inline, narrow},
+		"apart over a narrow socket":  {Apart, narrow},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m := &mirror{manner: manner}
-			c := connected(t, m)
+			m := &mirror{manner: way.manner}
+			c := way.make(t, m)
 			var left, through atomic.Int64
 			var callers sync.WaitGroup
 			for n := range 24 {
