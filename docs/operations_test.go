@@ -127,6 +127,30 @@ func TestTheYAMLOfOperationsIsYAML(t *testing.T) {
 	}
 }
 
+// Whatever errors.md calls the operator's has a row in the table of what to do,
+// under the words that are seen.
+func TestEveryErrorOfAnOperatorHasARow(t *testing.T) {
+	words := map[string]string{
+		"ErrInvalidConfig":     cache.ErrInvalidConfig.Error(),
+		"ErrInvalidOptions":    cache.ErrInvalidOptions.Error(),
+		"ErrUnknownStore":      cache.ErrUnknownStore.Error(),
+		"ErrUnavailable":       cache.ErrUnavailable.Error(),
+		"ErrDriverUnavailable": "driver NAME is unavailable",
+		"ErrOverloaded":        cache.ErrOverloaded.Error(),
+		"ErrLockLost":          cache.ErrLockLost.Error(),
+	}
+	_, table, _ := strings.Cut(read(t, "operations.md"), "\n## When something is wrong\n")
+	rows := regexp.MustCompile("(?m)^\\| `(Err\\w+)` .*operator's").FindAllStringSubmatch(read(t, "errors.md"), -1)
+	if len(rows) != len(words) {
+		t.Errorf("errors.md calls %d errors the operator's, and %d are looked for", len(rows), len(words))
+	}
+	for _, row := range rows {
+		if words[row[1]] == "" || !strings.Contains(table, "\n| `"+words[row[1]]) {
+			t.Errorf("operations.md has no row for %s, %q", row[1], words[row[1]])
+		}
+	}
+}
+
 // Links into a page lead to one of its headings.
 func TestAnchorsLeadSomewhere(t *testing.T) {
 	fenced := regexp.MustCompile("(?ms)^```.*?^```$")
