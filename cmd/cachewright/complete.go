@@ -106,20 +106,35 @@ func (a *app) completeKeys(n int) cobra.CompletionFunc {
 	}
 }
 
-// someKeys lists the first keys that a shell can take; those that were typed
-// already are no help. What a store can't tell, nobody misses here.
+// someKeys lists the first plain keys; those that were typed already are no help.
+// What a store can't tell, nobody misses here.
 func someKeys(ctx context.Context, r *cache.CacheRepository, typed string, given []string) []string {
 	var keys []string
 	for key, err := range r.Keys(ctx, typed) {
 		if err != nil || len(keys) == completionKeys {
 			break
 		}
-		if !strings.ContainsFunc(key, unicode.IsControl) && !slices.Contains(given, key) {
+		if isPlain(key) && !slices.Contains(given, key) {
 			keys = append(keys, key)
 		}
 	}
 	slices.Sort(keys)
 	return slices.Compact(keys)
+}
+
+// isPlain tells keys that every shell takes for what they are. Bash puts what
+// several candidates have in common into the line as it is, and runs the line at
+// the next attempt: a key with $(…) in it, whoever wrote it, would be run too.
+func isPlain(key string) bool {
+	for i, r := range key {
+		switch {
+		case unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || strings.ContainsRune("_./", r):
+		case i > 0 && strings.ContainsRune("-:@%+=,", r):
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // whileCompleting opens the configuration for a moment, and is silent about

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,6 +67,30 @@ func TestTheShellIsOfferedWhatMayStandThere(t *testing.T) {
 		if got := strings.Join(append(words, directive), " "); got != want {
 			t.Errorf("%s is offered %q, want %q", line, got, want)
 		}
+	}
+}
+
+// Whoever writes to the store chooses its keys, and a shell runs what it is given.
+func TestTheShellIsOfferedNoKeyThatItWouldRun(t *testing.T) {
+	t.Parallel()
+	s := newShell(t, testConfig)
+	plain := []string{"a", "user:1", "über/naïve.txt", "a=b", "a@b", "a+b", "a%20b", "a,b", "a-b", "_a", "/a", "1", "ключ"}
+	hostile := []string{
+		"$(touch x)", "a$(touch x)b", "a`touch x`", "${HOME}", "a;b", "a|b", "a&b", "a>b", "a<b", "(a)", "a b", "a\tb", "a\nb", "a\\b", "a'b", `a"b`,
+		"a*", "a?", "[a]", "{a,b}", "~", "~root", "#a", "a#b", "!a", "a!b", "-a", "--yes", "=a", ":4", "@a", "%1", "_activeHelp_ x", "a\x1b[31m", "a\u202eb", "a\u00a0b", "^a", "a^b",
+	}
+	var lines strings.Builder
+	for _, key := range slices.Concat(plain, hostile) {
+		line, err := json.Marshal(map[string]any{"key": key, "value": 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines.Write(append(line, '\n'))
+	}
+	s.play([]step{{args: "import", stdin: lines.String(), stdout: fmt.Sprintln(len(plain) + len(hostile))}})
+	slices.Sort(plain)
+	if words, _ := s.offered("get", ""); !slices.Equal(words, plain) {
+		t.Errorf("offered %q, want %q", words, plain)
 	}
 }
 
