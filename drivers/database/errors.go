@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -38,11 +39,20 @@ func (s *store) late(ended error) error {
 	return fmt.Errorf("%s: no answer while the call had time: %w", net.JoinHostPort(at.Host, strconv.Itoa(int(at.Port))), ended)
 }
 
-// unfolded is an error of pgx on one line. Its text names server, database and
-// user, and no password.
+// unfolded is an error of pgx on one line, which says once what several attempts
+// met. Its text names server, database and user, and no password.
 type unfolded struct{ err error }
 
-func (u unfolded) Error() string { return strings.Join(strings.Fields(u.err.Error()), " ") }
+func (u unfolded) Error() string {
+	var lines []string
+	for line := range strings.Lines(u.err.Error()) {
+		line = strings.Join(strings.Fields(line), " ")
+		if line != "" && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, " ")
+}
 func (u unfolded) Unwrap() error { return u.err }
 
 // explain turns an error of pgx into one that says what to do. Of the server's
