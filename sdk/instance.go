@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"os"
 	"runtime/debug"
@@ -168,9 +169,9 @@ func recoverAs(err *error, op string) {
 }
 
 // panicked keeps the panic's value out of the error, since it may hold a
-// cached value or a secret; the log of the driver has it.
+// cached value or a secret; the log of the driver has it, in one record.
 func panicked(op string, p any) error {
-	fmt.Fprintf(os.Stderr, "panic in %s: %v\n%s", op, p, debug.Stack())
+	slog.New(slog.NewJSONHandler(os.Stderr, nil)).Error(fmt.Sprintf("panic in %s: %v", op, p), "stack", string(debug.Stack()))
 	return fmt.Errorf("%w: panic in %s; the driver's log has the trace", ErrInternal, op)
 }
 

@@ -22,8 +22,13 @@ const (
 	exitPipe   = 141 // whoever read stdout has left; as a shell shows a death by SIGPIPE
 )
 
-// closeTimeout bounds the end of every command.
-const closeTimeout = 10 * time.Second
+const (
+	// closeTimeout bounds the end of every command.
+	closeTimeout = 10 * time.Second
+	// hurriedClose bounds it where the command's time is up, or a driver has not
+	// answered in time: nobody waits for more of the same.
+	hurriedClose = time.Second
+)
 
 // errNo is the answer no: exit code 1, and nothing to say.
 var errNo = errors.New("no")
@@ -255,19 +260,19 @@ func usageOf(cmd *cobra.Command) string {
 	return strings.TrimSpace(cmd.CommandPath() + " " + args)
 }
 
-// open opens the manager of the configuration. close is always to be called.
-func (a *app) open(ctx context.Context) (m *cache.CacheManager, close func(), err error) {
-	m, err = a.openWith(ctx, cache.WithLogger(a.logger()), cache.WithHook(&a.outage))
-	if err != nil {
-		return nil, func() {}, err
+// close ends m after a command that ended with failure. One that ran out of time
+// has said so, and what doesn't end in time then is killed without a word.
+func (a *app) close(ctx context.Context, m *cache.CacheManager, failure error) {
+	late := ctx.Err() != nil || errors.Is(failure, context.DeadlineExceeded)
+	timeout := closeTimeout
+	if late {
+		timeout = hurriedClose
 	}
-	return m, func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
-		defer cancel()
-		if err := m.Close(ctx); err != nil {
-			fmt.Fprintln(a.stderr, "cachewright:", err)
-		}
-	}, nil
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
+	defer cancel()
+	if err := m.Close(ctx); err != nil && !late {
+		fmt.Fprintln(a.stderr, "cachewright:", err)
+	}
 }
 
 // openWith opens the files of -c, or those that the environment names. Codecs of
@@ -301,11 +306,11 @@ func (a *app) on(ctx context.Context, f func(*cache.CacheRepository) error) erro
 }
 
 // onAll runs f on the manager of the configuration, and closes that.
-func (a *app) onAll(ctx context.Context, f func(*cache.CacheManager) error) error {
-	m, closeAll, err := a.open(ctx)
-	defer closeAll()
+func (a *app) onAll(ctx context.Context, f func(*cache.CacheManager) error) (err error) {
+	m, err := a.openWith(ctx, cache.WithLogger(a.logger()), cache.WithHook(&a.outage))
 	if err != nil {
 		return err
 	}
+	defer func() { a.close(ctx, m, err) }()
 	return f(m)
 }

@@ -26,9 +26,25 @@ func (d *Driver) acquire(ctx context.Context, quit <-chan struct{}) (*session, e
 		case <-quit:
 			return nil, wire.ErrClosed
 		case <-ctx.Done():
-			return nil, fmt.Errorf("waiting for driver %s, which is %s: %w", d.spec.Name, d.Status().State, ctx.Err())
+			return nil, fmt.Errorf("waiting for driver %s%s: %w", d.spec.Name, d.reason(), ctx.Err())
 		}
 	}
+}
+
+// reason says why there is no session, as a clause.
+func (d *Driver) reason() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.state != StateStarting:
+		return ", which is " + string(d.state)
+	case d.held != nil:
+		return fmt.Sprintf(", whose process %d has not shown that it works", d.held.pid)
+	}
+	if silence := d.silence.Load(); silence != nil {
+		return ", which is starting: so far, " + (*silence)()
+	}
+	return ", which is starting"
 }
 
 func (d *Driver) failuresSoFar() int {

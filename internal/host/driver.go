@@ -30,6 +30,7 @@ type Driver struct {
 	// current is where calls go. While it is nil they wait or fail; mu's fields
 	// say which.
 	current atomic.Pointer[session]
+	silence atomic.Pointer[func() string] // what the start under way waits for; nil without one
 
 	mu       sync.Mutex
 	state    State
@@ -92,7 +93,8 @@ func New(spec Spec) *Driver {
 		stopped: make(chan struct{}),
 	}
 	d.launch = func(ctx context.Context) (*session, error) {
-		in, err := launch(ctx, d.spec, d.log)
+		defer d.silence.Store(nil)
+		in, err := launch(ctx, d.spec, d.log, func(says func() string) { d.silence.Store(&says) })
 		if err != nil {
 			return nil, err
 		}

@@ -27,6 +27,7 @@ import (
 type instance struct {
 	spec     Spec
 	log      *slog.Logger
+	silence  func(says func() string)
 	nonce    string
 	folder   *folder
 	program  *program
@@ -48,9 +49,10 @@ const exitGrace = 200 * time.Millisecond
 
 // launch makes one attempt to start a driver's process, within ctx. What it
 // returns has answered Describe and is the caller's to stop. Its errors are
-// *StartError.
-func launch(ctx context.Context, spec Spec, log *slog.Logger) (*instance, error) {
-	in := &instance{spec: spec, log: log, nonce: wire.NewNonce()}
+// *StartError. While it waits for the process, what it gave to silence says for
+// what.
+func launch(ctx context.Context, spec Spec, log *slog.Logger, silence func(says func() string)) (*instance, error) {
+	in := &instance{spec: spec, log: log, nonce: wire.NewNonce(), silence: silence}
 	stage, err := in.start(ctx)
 	if err == nil {
 		return in, nil
@@ -144,6 +146,7 @@ func (in *instance) runner(_ hclog.Logger, template *exec.Cmd, unused string) (r
 // connect executes the program and connects to it. go-plugin's part can't be
 // cancelled, so it runs aside; killing the process makes it return.
 func (in *instance) connect(ctx context.Context) error {
+	in.silence(in.process.silence)
 	connected := make(chan error, 1)
 	in.connecting.Go(func() { connected <- in.dial() })
 	select {

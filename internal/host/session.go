@@ -56,7 +56,7 @@ func (s *session) doubt() {
 
 // death describes the end of a process that was not asked for.
 func (s *session) death() error {
-	return fmt.Errorf("its process %d ended unasked: %s", s.pid, s.status())
+	return fmt.Errorf("its process %d ended unasked: %s; the log has what it printed last", s.pid, s.status())
 }
 
 // lost returns the transport error in err, if the connection failed.

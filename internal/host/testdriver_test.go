@@ -65,6 +65,8 @@ func (s *testStore) Get(ctx context.Context, key string) ([]byte, bool, error) {
 		select {}
 	case "crash":
 		os.Exit(9)
+	case "panic":
+		panic("a call's last words")
 	case "panic in a goroutine":
 		go panic("a driver's last words")
 		select {}
