@@ -50,6 +50,7 @@ var atomicCases = []Case{
 		Rule:   "Of any number of Adds at once one wins, whichever process they come from.",
 		Needs:  []sdk.Capability{sdk.CanAdd},
 		Except: unshared,
+		Advice: adviceShared,
 		Run: func(ctx context.Context, t T) {
 			c := on(ctx, t)
 			c.addRace(c.keys(4, "k"), sdk.NoExpiry, c.another())

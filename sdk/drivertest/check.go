@@ -12,6 +12,10 @@ import (
 // patience bounds waits that only a broken store makes long.
 var patience = 30 * time.Second
 
+// shortPatience is for what has been waited for in vain already: a store that
+// ignores TTLs shall not cost patience again in every case that needs one.
+const shortPatience = 250 * time.Millisecond
+
 // slack is how much less than all may be left of a time that has just begun.
 const slack = 30 * time.Second
 
@@ -20,15 +24,18 @@ const slack = 30 * time.Second
 // uses these methods.
 type check struct {
 	Store
-	t   T
-	ctx context.Context // of the case, which the check does not outlive
+	t    T
+	ctx  context.Context          // of the case, which the check does not outlive
+	ttls map[string]time.Duration // what set gave each key, in whichever store
 }
 
 // on returns the checks of the store under test.
-func on(ctx context.Context, t T) check { return check{t.Store(), t, ctx} }
+func on(ctx context.Context, t T) check {
+	return check{t.Store(), t, ctx, make(map[string]time.Duration)}
+}
 
 // at is the same for another store.
-func (c check) at(s Store) check { return check{s, c.t, c.ctx} }
+func (c check) at(s Store) check { return check{s, c.t, c.ctx, c.ttls} }
 
 // another opens the same data once more.
 func (c check) another() check {
@@ -64,6 +71,7 @@ func (c check) set(key, value string, ttl time.Duration) {
 	if err := c.Set(c.ctx, key, []byte(value), ttl); err != nil {
 		c.t.Fatalf("Set(%s, %s, %v): %v", show(key), show(value), ttl, err)
 	}
+	c.ttls[key] = ttl
 }
 
 func (c check) get(key string) (value string, ok bool) {
@@ -124,10 +132,26 @@ func (c check) holds(key, value string) {
 	got, ok := c.get(key)
 	switch {
 	case !ok:
-		c.t.Errorf("Get(%s) is a miss; want %s", show(key), show(value))
+		c.t.Errorf("Get(%s) is a miss; want %s%s", show(key), show(value), c.stored(key))
 	case got != value:
 		c.t.Errorf("Get(%s) = %s; want %s", show(key), show(got), show(value))
 	}
+}
+
+// stored reminds of what a TTL of 0 means, for a key that has one.
+func (c check) stored(key string) string {
+	if ttl, ok := c.ttls[key]; ok && ttl == sdk.NoExpiry {
+		return ", which was stored with " + lasting(ttl)
+	}
+	return ""
+}
+
+// lasting is a TTL in words.
+func lasting(ttl time.Duration) string {
+	if ttl == sdk.NoExpiry {
+		return "sdk.NoExpiry (0) and so never expires"
+	}
+	return fmt.Sprintf("a TTL of %v", ttl)
 }
 
 // misses fails unless key is absent.
@@ -167,21 +191,41 @@ func (c check) inTime(what string, try func(ttl time.Duration) bool) time.Durati
 	}
 }
 
+// expiry is what most waits are for.
+const expiry = "the entry, which was stored with a TTL, is a miss once that has passed"
+
 // gone waits until key is a miss.
 func (c check) gone(key string) {
-	c.eventually("the entry expires", func() bool {
+	c.eventually(expiry, func() bool {
 		_, ok := c.get(key)
 		return !ok
 	})
 }
 
-// eventually asks until the answer is yes.
+// eventually asks until the answer is yes. It waits for a shorter time for what
+// it has waited for in vain in an earlier case of the run.
 func (c check) eventually(what string, yes func() bool) {
-	for end := time.Now().Add(patience); !yes(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			c.t.Fatalf("waited %v and still not: %s", patience, what)
-		}
+	most, again := patience, ""
+	past, _ := c.t.(recaller)
+	if past != nil && past.inVain(what) {
+		most = min(most, shortPatience+8*c.Traits().Granularity)
+		again = fmt.Sprintf("; an earlier case waited %v for that", patience)
 	}
+	for end := time.Now().Add(most); !yes(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().Before(end) {
+			continue
+		}
+		if past != nil {
+			past.waitedInVain(what)
+		}
+		c.t.Fatalf("waited %v and still not: %s%s", most, what, again)
+	}
+}
+
+// A recaller is a T that knows what earlier cases of its run waited for in vain.
+type recaller interface {
+	inVain(what string) bool
+	waitedInVain(what string)
 }
 
 // together runs n callers that start together, and waits for them.

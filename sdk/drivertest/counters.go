@@ -91,6 +91,7 @@ var counterCases = []Case{
 		Rule:   "Callers in two processes lose no step, and no two see the same sum.",
 		Needs:  counting,
 		Except: unshared,
+		Advice: adviceShared,
 		Run: func(ctx context.Context, t T) {
 			c := on(ctx, t)
 			c.countTogether(c.another())

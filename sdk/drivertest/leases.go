@@ -61,6 +61,7 @@ var leaseCases = []Case{
 		Rule:   "Of any number of attempts at once one wins, whichever process they come from.",
 		Needs:  leasing,
 		Except: confined,
+		Advice: adviceConfined,
 		Run: func(ctx context.Context, t T) {
 			c := on(ctx, t)
 			other := c.another()
@@ -134,6 +135,7 @@ var leaseCases = []Case{
 		Rule:   "The fence rises strictly whichever process asks.",
 		Needs:  []sdk.Capability{sdk.CanLease, sdk.CanRenewLease},
 		Except: confined,
+		Advice: adviceConfined,
 		Run: func(ctx context.Context, t T) {
 			c := on(ctx, t)
 			stores := []check{c, c.another()}

@@ -47,6 +47,7 @@ var leaseWaitCases = []Case{
 		Rule:   "A release wakes up those who wait in another process.",
 		Needs:  waiting,
 		Except: confined,
+		Advice: adviceConfined,
 		Run: func(ctx context.Context, t T) {
 			c := on(ctx, t)
 			other := c.another()

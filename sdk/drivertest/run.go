@@ -32,11 +32,12 @@ func Run(t *testing.T, d sdk.Driver, config func(testing.TB) map[string]any) {
 	if Child(d); inChild() {
 		t.Skip("this process serves another driver")
 	}
+	past := new(past)
 	for _, m := range modes {
 		t.Run(m.name, func(t *testing.T) {
 			here, there := m.launch(t, d), m.launch(t, d)
 			for _, c := range Cases() {
-				t.Run(c.Name, func(t *testing.T) { c.run(t, here, there, config(t)) })
+				t.Run(c.Name, func(t *testing.T) { c.run(t, here, there, config(t), past) })
 			}
 		})
 	}
@@ -46,12 +47,13 @@ func Run(t *testing.T, d sdk.Driver, config func(testing.TB) map[string]any) {
 // testing/synctest, where time is fake and no goroutine may outlive its store.
 // It is for drivers that wait for nothing outside the process.
 func RunInBubble(t *testing.T, d sdk.Driver, config func(testing.TB) map[string]any) {
+	past := new(past)
 	for _, c := range Cases() {
 		t.Run("bubble/"+c.Name, func(t *testing.T) {
 			if why := c.excuse(t, direct{d}, config(t)); why != "" {
 				t.Skip(why) // a skip in the bubble would not be seen out here
 			}
-			synctest.Test(t, func(t *testing.T) { c.run(t, direct{d}, direct{d}, config(t)) })
+			synctest.Test(t, func(t *testing.T) { c.run(t, direct{d}, direct{d}, config(t), past) })
 		})
 	}
 }
@@ -67,10 +69,10 @@ func (c Case) excuse(t testing.TB, p process, options map[string]any) string {
 }
 
 // run runs the case on a fresh store in process here.
-func (c Case) run(out output, here, there process, options map[string]any) {
+func (c Case) run(out output, here, there process, options map[string]any, past *past) {
 	ctx, cancel := context.WithTimeout(out.Context(), caseTimeout)
 	defer cancel()
-	r := &reporter{output: out, rule: c.Rule, there: there, options: options}
+	r := &reporter{output: out, rule: c.Rule, advice: c.Advice, there: there, options: options, past: past}
 	r.unique = strings.ToLower(rand.Text()[:12])
 	if _, err := r.open(ctx, here); err != nil {
 		r.Fatalf("open a store: %v", err)
@@ -95,7 +97,9 @@ type output interface {
 // A reporter is the T of a test.
 type reporter struct {
 	output
+	*past
 	rule    string
+	advice  string
 	unique  string
 	options map[string]any
 	explain sync.Once
@@ -108,7 +112,12 @@ type reporter struct {
 
 func (r *reporter) Errorf(format string, args ...any) {
 	r.Helper()
-	r.explain.Do(func() { r.Logf("the rule: %s", r.rule) })
+	r.explain.Do(func() {
+		r.Logf("the rule: %s", r.rule)
+		if r.advice != "" {
+			r.Logf("where it doesn't bind: %s", r.advice)
+		}
+	})
 	r.output.Errorf(format, args...)
 }
 
@@ -163,4 +172,25 @@ func (r *reporter) openIn(ctx context.Context, p process) (Store, error) {
 		}
 	})
 	return s, nil
+}
+
+// The past is what earlier cases of a run have found out.
+type past struct {
+	mu   sync.Mutex // guards below
+	vain map[string]bool
+}
+
+func (p *past) inVain(what string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.vain[what]
+}
+
+func (p *past) waitedInVain(what string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.vain == nil {
+		p.vain = make(map[string]bool)
+	}
+	p.vain[what] = true
 }

@@ -18,7 +18,8 @@ var sharingCases = []Case{
 			}
 			return ""
 		},
-		Run: reopenKeeps,
+		Advice: adviceVolatile,
+		Run:    reopenKeeps,
 	},
 	{
 		Name:  "life/reopen-leases",
@@ -30,7 +31,8 @@ var sharingCases = []Case{
 			}
 			return fmt.Sprintf("the store's locks have scope %q", tr.LockScope)
 		},
-		Run: reopenKeepsLeases,
+		Advice: adviceConfined,
+		Run:    reopenKeepsLeases,
 	},
 	{
 		Name: "life/volatile",
@@ -52,6 +54,7 @@ var sharingCases = []Case{
 		Name:   "life/shared",
 		Rule:   "Two that open the same data see each other's writes at once.",
 		Except: unshared,
+		Advice: adviceShared,
 		Run: func(ctx context.Context, t T) {
 			c := on(ctx, t)
 			other := c.another()
@@ -110,6 +113,13 @@ var sharingCases = []Case{
 		},
 	},
 }
+
+// What a store announces that the rules of a shared one would fail.
+const (
+	adviceVolatile = "a store whose data ends with it, as in memory, announces Traits.Class: sdk.ClassVolatile."
+	adviceConfined = "a store whose locks are its process's own announces Traits.LockScope: sdk.ScopeProcess."
+	adviceShared   = adviceVolatile + " One whose data only one may have open announces sdk.ClassExclusive, and refuses the second."
+)
 
 // coldStart writes one key that is not there yet, and one key of every caller's
 // own, before anything else has made the backend ready.

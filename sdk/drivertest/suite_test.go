@@ -82,7 +82,7 @@ func TestUnmetNeedsAreSkipped(t *testing.T) {
 	d := referenceDriver(func(r *reference) sdk.Store { return bare{r} })
 	var ran, excused int
 	for _, c := range Cases() {
-		r := record(t, c, d, map[string]any{"disk": t.Name() + c.Name})
+		r := record(t, c, d, map[string]any{"disk": t.Name() + c.Name}, new(past))
 		if len(r.said) > 0 {
 			t.Errorf("%s fails a store of four methods: %q", c.Name, r.said)
 		}
@@ -115,7 +115,7 @@ func verdict(t *testing.T, name string, d sdk.Driver) []string {
 	if i < 0 {
 		t.Fatalf("there is no case %s", name)
 	}
-	r := record(t, cases[i], d, map[string]any{"disk": t.Name() + name})
+	r := record(t, cases[i], d, map[string]any{"disk": t.Name() + name}, new(past))
 	if r.skipped != "" {
 		t.Fatalf("%s is skipped: %s", name, r.skipped)
 	}
@@ -123,7 +123,7 @@ func verdict(t *testing.T, name string, d sdk.Driver) []string {
 }
 
 // record runs a case in process and keeps what it says.
-func record(t *testing.T, c Case, d sdk.Driver, options map[string]any) *recording {
+func record(t *testing.T, c Case, d sdk.Driver, options map[string]any, past *past) *recording {
 	r := &recording{ctx: t.Context()}
 	done := make(chan struct{})
 	go func() {
@@ -133,7 +133,7 @@ func record(t *testing.T, c Case, d sdk.Driver, options map[string]any) *recordi
 				f()
 			}
 		}()
-		c.run(r, direct{d}, direct{d}, options)
+		c.run(r, direct{d}, direct{d}, options, past)
 	}()
 	<-done
 	return r
@@ -154,7 +154,7 @@ func (r *recording) Context() context.Context { return r.ctx }
 func (r *recording) FailNow()                 { runtime.Goexit() }
 
 func (r *recording) Logf(format string, args ...any) {
-	if strings.HasPrefix(format, "the rule: ") {
+	if strings.HasPrefix(format, "the rule: ") || strings.HasPrefix(format, "where it doesn't bind: ") {
 		r.Errorf(format, args...)
 	}
 }

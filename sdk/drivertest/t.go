@@ -25,6 +25,9 @@ type Case struct {
 	// Except says why the rule does not bind a store of these traits, "" if it
 	// does. A nil Except binds every store.
 	Except func(sdk.Traits) string
+	// Advice says what a store announces that the rule can't bind, "" for
+	// nothing; a failure prints it.
+	Advice string
 	// Alone is set for a case that touches everything the store owns: nothing
 	// else may use the data while it runs.
 	Alone bool

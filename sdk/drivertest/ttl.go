@@ -121,7 +121,7 @@ var ttlCases = []Case{
 func (c check) expires(key string, ttl time.Duration, write func(ttl time.Duration)) {
 	start := time.Now()
 	write(ttl)
-	c.eventually("the entry expires", func() bool {
+	c.eventually(expiry, func() bool {
 		_, ok := c.get(key)
 		if took := time.Since(start); !ok && took < ttl {
 			c.t.Errorf("an entry with a TTL of %v was a miss after %v", ttl, took)
@@ -134,7 +134,7 @@ func (c check) expires(key string, ttl time.Duration, write func(ttl time.Durati
 // left and not much less.
 func (c check) lives(key string, ttl time.Duration) {
 	if _, ok := c.get(key); !ok {
-		c.t.Errorf("an entry with a TTL of %v is a miss at once", ttl)
+		c.t.Errorf("Get(%s) is a miss at once; it was stored with %s", show(key), lasting(ttl))
 		return
 	}
 	if !c.has(sdk.CanInspect) {
@@ -142,7 +142,7 @@ func (c check) lives(key string, ttl time.Duration) {
 	}
 	left, ok := c.ttl(key)
 	if !ok || left > ttl || left < ttl-slack {
-		c.t.Errorf("TTL = %v, %t for an entry that was just given %v", left, ok, ttl)
+		c.t.Errorf("TTL = %v, %t for an entry that was just stored with %s", left, ok, lasting(ttl))
 	}
 }
 
@@ -244,7 +244,7 @@ func inspect(ctx context.Context, t T) {
 	c.lives(c.key("hour"), sdk.NoExpiry)
 
 	c.set(c.key("short"), "v", c.soon())
-	c.eventually("the entry expires", func() bool {
+	c.eventually(expiry, func() bool {
 		left, ok := c.ttl(c.key("short"))
 		if ok && (left <= 0 || left > c.soon()) {
 			t.Errorf("TTL = %v for a live entry that was given %v", left, c.soon())
