@@ -7,5 +7,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	drivertest.Run(t, Driver, func(testing.TB) map[string]any { return nil })
+	drivertest.Run(t, Driver, func(t testing.TB) map[string]any {
+		return map[string]any{"room": 100}
+	})
 }
