@@ -23,19 +23,11 @@ type session struct {
 }
 
 func newSession(in *instance) *session {
-	return &session{
+	s := &session{
 		desc:   in.desc,
 		pid:    in.process.processID(),
 		exited: in.process.exited,
-		open: func(ctx context.Context, store string, options map[string]any) (Store, error) {
-			opened, err := in.conn.open(ctx, store, options, in.desc.Protocol)
-			if err != nil {
-				return nil, err
-			}
-			opened.plane = in.plane
-			return opened, nil
-		},
-		check: in.check,
+		check:  in.check,
 		status: func() string {
 			status, _ := in.process.ended()
 			return status
@@ -44,6 +36,15 @@ func newSession(in *instance) *session {
 		kill:    in.kill,
 		doubted: make(chan struct{}, 1),
 	}
+	s.open = func(ctx context.Context, store string, options map[string]any) (Store, error) {
+		opened, err := in.conn.open(ctx, store, options, in.desc.Protocol)
+		if err != nil {
+			return nil, err
+		}
+		opened.plane, opened.suspect = in.plane, s.doubt
+		return opened, nil
+	}
+	return s
 }
 
 // doubt has the supervisor look after the process.

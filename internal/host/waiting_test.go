@@ -4,7 +4,9 @@ package host
 
 import (
 	"context"
+	"errors"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -41,4 +43,24 @@ func TestAPanicInAStoreIsOneErrorInTheLog(t *testing.T) {
 	if text := log.String(); strings.Contains(text, "level=INFO msg=goroutine") || !strings.Contains(text, "fields.stack=") {
 		t.Errorf("the stack is not in the record:\n%s", text)
 	}
+}
+
+// The regular signs of life are hours away here: the call that got no answer is
+// why somebody looks.
+func TestACallWithoutAnAnswerHasAFrozenDriverFound(t *testing.T) {
+	t.Parallel()
+	d := newDriver(t, command(t, "driver"))
+	d.pace.health, d.pace.answer = time.Hour, 100*time.Millisecond
+	r := openStore(t, d, nil)
+	must(t, syscall.Kill(d.Status().PID, syscall.SIGSTOP))
+	eventually(t, "a call gets no answer", func() bool { // a signal takes a moment
+		ctx, cancel := context.WithTimeout(t.Context(), longSilence+100*time.Millisecond)
+		defer cancel()
+		_, _, err := r.Get(ctx, "k")
+		return errors.Is(err, context.DeadlineExceeded)
+	})
+	eventually(t, "another process answers", func() bool {
+		_, _, err := r.Get(guarded(t), "k")
+		return err == nil && d.Status().Restarts == 1
+	})
 }

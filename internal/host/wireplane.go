@@ -4,10 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/cachewright/cachewright/internal/fastplane"
 	"github.com/cachewright/cachewright/internal/wire"
 )
+
+// longSilence is how long a call must have waited in vain before somebody looks
+// after the process: one that lives ends a call before its caller does.
+const longSilence = time.Second
 
 // overPlane makes a call of the data path over the fast plane.
 func (s *wireStore) overPlane(ctx context.Context, e effect, r *fastplane.Request) (fastplane.Answer, error) {
@@ -17,6 +22,9 @@ func (s *wireStore) overPlane(ctx context.Context, e effect, r *fastplane.Reques
 	r.Metadata = wire.OutgoingTrace(ctx).String()
 	a, sent, err := s.plane.Call(ctx, r)
 	if err != nil {
+		if sent && r.Timeout >= longSilence && errors.Is(err, context.DeadlineExceeded) {
+			s.suspect()
+		}
 		return fastplane.Answer{}, planeError(e, sent, err)
 	}
 	if a.Status == fastplane.StatusFailed {

@@ -19,6 +19,7 @@ import (
 type wireStore struct {
 	conn         conn
 	plane        *fastplane.Client // nil where there is none
+	suspect      func()            // has somebody look after the process; set where plane is
 	number       uint64
 	traits       sdk.Traits
 	capabilities sdk.Capabilities
