@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -35,7 +36,7 @@ func runCheck(ctx context.Context, args []string) error {
 	c := check{baseline: committed, machine: report.ThisMachine(), plan: contest.Plan{Rounds: *rounds, Turn: *turn}}
 	err = with(ctx, suite.Options{}, func(b *bench) error { return c.run(ctx, b) })
 	if err == nil {
-		c.verdict()
+		c.verdict(os.Stdout)
 		if len(c.found) > 0 {
 			return errFailed
 		}
@@ -98,17 +99,24 @@ func needed(contests []contest.Contest, floors []floor.Floor) (kept []contest.Co
 }
 
 // verdict is the last that is printed.
-func (c *check) verdict() {
-	by := "by the floors, for the baseline is of another machine"
-	if c.baseline.Applies(c.machine) {
-		by = "against the baseline of this machine"
-	}
+func (c *check) verdict(out io.Writer) {
 	for _, f := range c.found {
-		fmt.Fprintf(os.Stdout, "%s: %s\n", f.Work, f.Why)
+		fmt.Fprintf(out, "%s: %s\n", f.Work, f.Why)
 	}
 	if len(c.found) > 0 {
-		fmt.Printf("FAIL %s: %d of %d ratios\n", by, len(c.found), len(floor.All()))
+		fmt.Fprintf(out, "FAIL %s: %d of %d ratios\n", c.standard(), len(c.found), len(floor.All()))
 		return
 	}
-	fmt.Printf("PASS %s: %d ratios\n", by, len(floor.All()))
+	fmt.Fprintf(out, "PASS %s: %d ratios\n", c.standard(), len(floor.All()))
+}
+
+// standard is what the ratios were judged by.
+func (c *check) standard() string {
+	switch {
+	case c.baseline.Applies(c.machine):
+		return "against the baseline of this machine"
+	case c.baseline.Ratios == nil:
+		return "by the floors, for there is no baseline"
+	}
+	return "by the floors, for the baseline is of another machine"
 }

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/cachewright/cachewright/bench/internal/baseline"
 	"github.com/cachewright/cachewright/bench/internal/contest"
 	"github.com/cachewright/cachewright/bench/internal/floor"
+	"github.com/cachewright/cachewright/bench/internal/report"
 	"github.com/cachewright/cachewright/bench/internal/suite"
 )
 
@@ -65,5 +68,26 @@ func TestOnlyWhatAFloorIsAboutIsNeeded(t *testing.T) {
 	})
 	if len(got) != 1 || got[0].Key != "kept" || len(got[0].Contenders) != 3 {
 		t.Errorf("got %+v", got)
+	}
+}
+
+func TestTheLastLineIsTheVerdict(t *testing.T) {
+	t.Parallel()
+	machine := report.Machine{CPU: "this"}
+	low := baseline.Finding{Verdict: floor.Verdict{Floor: floor.Floor{Work: "Get"}}, Why: "1.00, floor at least 2"}
+	for want, c := range map[string]check{
+		"PASS against the baseline of this machine: ":                    {baseline: baseline.New(machine, nil), machine: machine},
+		"PASS by the floors, for there is no baseline: ":                 {machine: machine},
+		"FAIL by the floors, for the baseline is of another machine: 1 ": {baseline: baseline.New(report.Machine{}, nil), machine: machine, found: []baseline.Finding{low}},
+	} {
+		var out strings.Builder
+		c.verdict(&out)
+		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+		if last := lines[len(lines)-1]; !strings.HasPrefix(last, want) {
+			t.Errorf("got %q, want %q", last, want)
+		}
+		if len(lines) != 1+len(c.found) || len(c.found) > 0 && lines[0] != "Get: 1.00, floor at least 2" {
+			t.Errorf("got %q", lines)
+		}
 	}
 }

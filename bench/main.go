@@ -10,6 +10,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -42,6 +43,9 @@ func main() {
 		err = serveProfiled(args)
 	default:
 		usage()
+	}
+	if errors.Is(err, errFailed) { // the last line has said so
+		os.Exit(1)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)

@@ -31,8 +31,10 @@ func (s *Suite) locks(context.Context) error {
 			client.Enter("fast", s.fast.Title+", `exclusive`", s.exclusives(redisTCP, "busy")...),
 		},
 	}
-	s.add("One lock on Redis that eight callers want", baseline+` An operation is one entry; every caller comes back at once. Cachewright's
-callers are in two hosts, four in each.`, busy)
+	s.add("One lock on Redis that eight callers want", baseline+` An operation is one entry; every caller comes back at once. Where waiters
+sleep between attempts, whoever has just left enters again, and again, and the others get nothing: such a rate is that of a
+free lock, and its percentiles are those of the entries there were. Under exclusive nearly every entry is a hand-over.
+Cachewright's callers are in two hosts, four in each.`, busy)
 
 	hand := contest.Contest{
 		Key: "lock/hand-over", Callers: 1, Turn: time.Second, Rounds: 3, Baseline: "redislock",

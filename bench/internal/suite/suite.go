@@ -26,8 +26,8 @@ type Section struct {
 type Options struct {
 	Program string // this executable, as which contenders start too
 	Profile string // a folder for the drivers' CPU profiles; "": none
-	Only    *regexp.Regexp
-	Who     *regexp.Regexp
+	Only    *regexp.Regexp // the contests' keys; nil: all
+	Who     *regexp.Regexp // the contenders' keys; nil: all
 }
 
 // A Suite has all contenders running.
