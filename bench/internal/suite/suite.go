@@ -24,8 +24,8 @@ type Section struct {
 
 // Options say how the contenders are started.
 type Options struct {
-	Program string // this executable, as which contenders start too
-	Profile string // a folder for the drivers' CPU profiles; "": none
+	Program string         // this executable, as which contenders start too
+	Profile string         // a folder for the drivers' CPU profiles; "": none
 	Only    *regexp.Regexp // the contests' keys; nil: all
 	Who     *regexp.Regexp // the contenders' keys; nil: all
 }
