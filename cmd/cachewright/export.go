@@ -60,6 +60,9 @@ func (a *app) exportFrom(ctx context.Context, r *cache.CacheRepository, match st
 				return err
 			}
 		}
+		if len(failed) > 0 {
+			bar.aside()
+		}
 		for _, key := range slices.Sorted(maps.Keys(failed)) {
 			fmt.Fprintf(a.stderr, "cachewright: export %q: %s\n", key, brief(failed[key]))
 		}

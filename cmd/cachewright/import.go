@@ -94,6 +94,10 @@ func (im *importer) open(args []string) (in io.Reader, end func(), err error) {
 }
 
 func (im *importer) run(ctx context.Context, r *cache.CacheRepository, in io.Reader) error {
+	return im.report(im.storeLines(ctx, r, in))
+}
+
+func (im *importer) storeLines(ctx context.Context, r *cache.CacheRepository, in io.Reader) error {
 	bar := im.app.progress("import", unknown, false)
 	defer bar.end()
 	lines := bufio.NewReaderSize(in, 64<<10)
@@ -111,7 +115,7 @@ func (im *importer) run(ctx context.Context, r *cache.CacheRepository, in io.Rea
 				break
 			}
 			if err := im.take(ctx, r, numbered{number, e}); err != nil {
-				return im.report(err)
+				return err
 			}
 			bar.add(1)
 		}
@@ -119,7 +123,7 @@ func (im *importer) run(ctx context.Context, r *cache.CacheRepository, in io.Rea
 			break
 		}
 	}
-	return im.report(errors.Join(wrong, im.flush(ctx, r)))
+	return errors.Join(wrong, im.flush(ctx, r))
 }
 
 // readLine is ReadBytes with a bound.

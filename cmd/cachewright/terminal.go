@@ -19,6 +19,19 @@ func isTerminal(w any) bool {
 	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
+// columnsOf is how wide a terminal is, and 0 where nobody looks. One that does not
+// know is taken for an ordinary one.
+func columnsOf(w any) int {
+	if !isTerminal(w) {
+		return 0
+	}
+	columns, _, err := term.GetSize(int(w.(*os.File).Fd()))
+	if err != nil || columns == 0 {
+		return 80
+	}
+	return columns
+}
+
 // A choice is a flag that takes one of a few words.
 type choice struct {
 	word  string

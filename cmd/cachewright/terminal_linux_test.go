@@ -170,3 +170,61 @@ func TestAWatchOnATerminalReplacesItsPicture(t *testing.T) {
 	}
 	term.shows(t, "\x1b[2J\x1b[HSTORE")
 }
+
+// width makes the terminal that many columns wide.
+func (term *terminal) width(t *testing.T, columns uint16) {
+	t.Helper()
+	if err := unix.IoctlSetWinsize(int(term.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 5, Col: columns}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestProgressFitsIntoTheTerminal(t *testing.T) {
+	s := newShell(t, testConfig)
+	const lines = `{"key":"a","value":1}` + "\n" + `{"key":"b","value":2}` + "\n"
+	for columns, shown := range map[uint16]bool{1: false, 10: false, 39: false, 40: true, 60: true, 79: true, 200: true} {
+		for _, line := range []string{"import", "export", "clear --yes"} {
+			s.play([]step{{args: "import", stdin: lines, stdout: "2\n"}})
+			term := newTerminal(t)
+			term.width(t, columns)
+			if code := run(t.Context(), s.args(line), strings.NewReader(lines), io.Discard, term.File); code != exitYes {
+				t.Errorf("%s: exit %d", line, code)
+			}
+			fmt.Fprint(term.File, "over")
+			term.shows(t, "over")
+			for picture := range strings.SplitSeq(term.text(), "\r") {
+				if n := len([]rune(picture)); n >= int(columns) && (shown || n > len("over")) {
+					t.Errorf("%s, %d columns: a line of %d: %q", line, columns, n, picture)
+				}
+			}
+			if got := term.text() != "over"; got != shown {
+				t.Errorf("%s, %d columns: shows %q", line, columns, term.text())
+			}
+		}
+	}
+}
+
+// What is said beside a progress begins a line of its own.
+func TestNothingIsSaidBehindTheProgress(t *testing.T) {
+	s := newShell(t, testConfig)
+	for _, test := range []struct{ line, stdin, said string }{
+		{"import", `{"key":"a","value":1}`, "1\r\n"},
+		{"import", `{"key":"a","value":1}` + "\nx", "1\r\n"},
+		{"-s raw export", "", ""},
+	} {
+		term := newTerminal(t)
+		run(t.Context(), s.args(test.line), strings.NewReader(test.stdin), term.File, term.File)
+		fmt.Fprint(term.File, "over")
+		term.shows(t, "over")
+		text := term.text()
+		pictures := strings.Split(text, "\r")
+		for i, picture := range pictures {
+			if said := strings.TrimSpace(strings.TrimSuffix(test.said, "\r\n")); said != "" && strings.HasSuffix(picture, said) && picture != said {
+				t.Errorf("%s: %q is said behind %q", test.line, said, strings.TrimSuffix(picture, said))
+			}
+			if i == len(pictures)-1 && strings.TrimLeft(picture, "\n") != "over" {
+				t.Errorf("%s: it ends with %q", test.line, picture)
+			}
+		}
+	}
+}
