@@ -26,7 +26,7 @@ func (l *loader) build(merged layer) (*Config, error) {
 	c.Drivers = l.drivers(root)
 	c.Stores = l.stores(root, c)
 	c.Default = root.required("default")
-	if _, ok := c.Stores[c.Default]; !ok && c.Default != "" {
+	if _, ok := c.Stores[c.Default]; !ok && c.Default != "" && !l.reported("stores") && !l.reported(join("stores", c.Default)) {
 		root.about("default", "names no store of this configuration%s", didYouMean(c.Default, slices.Sorted(maps.Keys(c.Stores))))
 	}
 	c.Order = l.inOrder(c.Stores)

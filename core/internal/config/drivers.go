@@ -94,6 +94,10 @@ func (l *loader) command(s section) []string {
 		s.about(at, "holds a NUL, which no argument can")
 		return nil
 	}
+	if inHome(command[0]) {
+		s.about(at, "%s", tilde)
+		return nil
+	}
 	if strings.ContainsRune(command[0], filepath.Separator) {
 		command[0] = l.folders.absolute(command[0], l.origins.of(at))
 	}

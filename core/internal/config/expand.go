@@ -111,6 +111,9 @@ func (l *loader) textFile(ctx context.Context, path string, from Position) (stri
 	if path == "" || strings.Contains(path, "$") {
 		return "", errors.New("wants ${file:PATH} with a path and no reference inside")
 	}
+	if inHome(path) {
+		return "", errors.New("wants ${file:PATH} with the whole path; ~ means the home folder to a shell alone")
+	}
 	data, err := readRegular(ctx, l.folders.absolute(path, from), maxText)
 	if err != nil {
 		return "", fmt.Errorf("wants the file %s: %w", path, err)

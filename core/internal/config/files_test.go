@@ -130,7 +130,7 @@ none.yaml: no such file or directory`,
 			"a mapping over a value, and a value over a mapping",
 			map[string]string{"z.yaml": base, "a.yaml": "prefix: {x: y}\nstores: {sessions: none}\n"},
 			[]string{"z.yaml", "a.yaml"},
-			"a.yaml:1: prefix: wants text; put it in quotes\na.yaml:2: stores.sessions: wants keys with values below it",
+			"a.yaml:1: prefix: wants text, not keys with values\na.yaml:2: stores.sessions: wants keys with values below it",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

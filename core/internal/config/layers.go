@@ -189,7 +189,7 @@ func (s section) sealingKey(keys map[string]Secret) string {
 		return ids[0]
 	case !ok:
 		s.about(join(s.path, "key"), "is required where there are several keys; it seals: %s", oneOf(ids))
-	case !slices.Contains(ids, id):
+	case !slices.Contains(ids, id) && !s.reported(join(join(s.path, "keys"), id)):
 		s.about(join(s.path, "key"), "must be %s", oneOf(ids))
 	}
 	return id

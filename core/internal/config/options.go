@@ -21,13 +21,27 @@ func (c *Config) checkOptions(s Store, schema sdk.Schema, r *report) map[string]
 		key := strings.ReplaceAll(p.Key, `"`, "") // around names with a dot
 		r.about(join(path, key), "%s", reason(p, options, schema))
 	}
-	if len(wrong) > 0 {
+	homeless := checkHomes(path, options, schema, r)
+	if len(wrong) > 0 || homeless {
 		return nil
 	}
 	for _, o := range schema {
 		c.resolve(path, options, o)
 	}
 	return options
+}
+
+// checkHomes reports paths that begin with ~: they would make a folder of that
+// name.
+func checkHomes(path string, options map[string]any, schema sdk.Schema, r *report) (found bool) {
+	for _, o := range schema {
+		v, _ := lookup(options, o.Name)
+		if text, ok := v.(string); ok && o.Kind == sdk.KindPath && inHome(text) {
+			r.about(join(path, o.Name), "%s", tilde)
+			found = true
+		}
+	}
+	return found
 }
 
 // foldNames copies options; names that differ from an option's in case only get
@@ -90,10 +104,20 @@ func reason(p sdk.Problem, options map[string]any, schema sdk.Schema) string {
 	case o.Kind == sdk.KindDuration:
 		_, reason := parseDuration(v)
 		return cmp.Or(reason, p.Reason)
+	case o.Kind == sdk.KindString || o.Kind == sdk.KindPath:
+		return cmp.Or(notText(v), p.Reason)
 	case o.Kind == sdk.KindMap:
 		return "wants names with texts; put numbers in quotes"
 	}
 	return p.Reason
+}
+
+// notText is why a value can't be text, "" for one that is.
+func notText(v any) string {
+	if _, ok := v.(string); ok {
+		return ""
+	}
+	return wantsText(v)
 }
 
 func unknownOption(p sdk.Problem, schema sdk.Schema) string {

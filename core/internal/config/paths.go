@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // folders are where relative paths start, both absolute and fixed when the
@@ -38,6 +39,13 @@ func (f folders) of(from Position) string {
 		return folder
 	}
 	return f.file
+}
+
+// tilde is what is wrong with ~/cache.
+const tilde = "begins with ~, which means the home folder to a shell alone; write ${HOME}/… in a file, or the whole path"
+
+func inHome(path string) bool {
+	return path == "~" || strings.HasPrefix(path, "~"+string(filepath.Separator))
 }
 
 // absolute makes a path absolute that came from a position.

@@ -138,6 +138,11 @@ func (r *report) add(p Problem) {
 	r.problems = append(r.problems, p)
 }
 
+// reported tells whether a problem of the key itself is known.
+func (r *report) reported(key string) bool {
+	return slices.ContainsFunc(r.problems, func(p Problem) bool { return p.Key == printable(key) })
+}
+
 // reportedBelow tells whether a problem of a key below this one is known.
 func (r *report) reportedBelow(key string) bool {
 	return slices.ContainsFunc(r.problems, func(p Problem) bool { return strings.HasPrefix(p.Key, key+".") })

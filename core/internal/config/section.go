@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -54,9 +55,21 @@ func (s section) text(key string) (string, bool) {
 	}
 	text, ok := v.(string)
 	if !ok {
-		s.about(join(s.path, key), "wants text; put it in quotes")
+		s.about(join(s.path, key), "%s", wantsText(v))
 	}
 	return text, ok
+}
+
+// wantsText is what is wrong with a value that is no text: quotes make text of a
+// number, and not of a list.
+func wantsText(v any) string {
+	switch v.(type) {
+	case []any:
+		return "wants text, not a list"
+	case map[string]any:
+		return "wants text, not keys with values"
+	}
+	return "wants text; put it in quotes"
 }
 
 // required is text that must be there and not be empty.
@@ -104,7 +117,7 @@ func (s section) texts(key string) ([]string, bool) {
 	for i, item := range list {
 		text, ok := item.(string)
 		if !ok {
-			s.about(fmt.Sprintf("%s[%d]", join(s.path, key), i), "wants text; put it in quotes")
+			s.about(fmt.Sprintf("%s[%d]", join(s.path, key), i), "%s", wantsText(item))
 		}
 		items[i] = text
 	}
@@ -132,12 +145,18 @@ func (s section) duration(key string, zero bool) *time.Duration {
 	return &d
 }
 
+// daysPattern is what people write for days and weeks.
+var daysPattern = regexp.MustCompile(`^[0-9.]+ *(d|w|days?|weeks?)$`)
+
 // parseDuration reads a text such as 60s. A bare number says what it lacks; no
 // other value is quoted.
 func parseDuration(v any) (d time.Duration, reason string) {
 	switch v := v.(type) {
 	case string:
 		d, err := time.ParseDuration(v)
+		if err != nil && daysPattern.MatchString(v) {
+			return 0, "wants hours, minutes or seconds; a day is 24h"
+		}
 		if err != nil || strings.Trim(v, "+-0") == "" {
 			return 0, "wants a duration with a unit, such as 60s"
 		}

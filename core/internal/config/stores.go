@@ -87,6 +87,9 @@ func (l *loader) checkDriver(s section, store Store, c *Config) {
 		d = Driver{Name: store.Driver, Run: RunBuiltin}
 	}
 	if !declared && !l.isBuiltin(store.Driver) {
+		if l.reported("drivers") || l.reported(join("drivers", store.Driver)) { // and so not known here
+			return
+		}
 		known := append(slices.Sorted(maps.Keys(c.Drivers)), builtins...)
 		slices.Sort(known)
 		s.about(join(s.path, "driver"), "is neither a driver of this configuration nor a built-in%s",
@@ -134,6 +137,8 @@ func (l *loader) lock(store section) Lock {
 		}
 		return lock
 	}
-	s.refuse("goes with strategy: exclusive only; the other strategies take timeout", "lease", "wait")
+	if !s.reported(join(s.path, "strategy")) {
+		s.refuse("goes with strategy: exclusive only; the other strategies take timeout", "lease", "wait")
+	}
 	return lock
 }
