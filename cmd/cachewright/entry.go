@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -53,7 +52,7 @@ func (e entry) data() []byte {
 // stored is what the store is given: an integer as one, so that it can be
 // counted with, under compression and encryption too.
 func (e entry) stored() any {
-	if n, ok := integerOf(e.data()); ok && strconv.FormatInt(n, 10) == string(e.data()) {
+	if n, ok := integerOf(e.data()); ok && fmt.Sprint(n) == string(e.data()) {
 		return n
 	}
 	return e.data()
@@ -75,8 +74,11 @@ const maxTTL = int64(1<<63-1) / int64(time.Millisecond)
 // value.
 func parseEntry(line []byte) (entry, error) {
 	var e entry
-	if !utf8.Valid(line) {
+	switch {
+	case !utf8.Valid(line):
 		return e, errors.New("is not valid UTF-8")
+	case bytes.HasPrefix(line, []byte("\ufeff")):
+		return e, errors.New("starts with a byte order mark; save the file as UTF-8 without one")
 	}
 	dec := json.NewDecoder(bytes.NewReader(line))
 	dec.DisallowUnknownFields()

@@ -55,6 +55,30 @@ func TestCodecsAndLayersAreSeenThrough(t *testing.T) {
 	}
 }
 
+// A codec that isn't JSON gets Go values, and no number becomes another on the way.
+func TestNumbersKeepTheirDigitsUnderEveryCodec(t *testing.T) {
+	t.Parallel()
+	s := newShell(t, layeredConfig)
+	for _, value := range []string{
+		"9007199254740993", "-9223372036854775808", "9223372036854775807", "18446744073709551615", "0", "1.5", "1e+300",
+		`{"a":[9007199254740993,{"b":18446744073709551615}],"c":-0.25}`, "[]", "{}", `[[null,true,"1e400"]]`,
+	} {
+		for _, store := range []string{"sealed", "packed"} {
+			s.play([]step{
+				{args: "-s " + store + " set k -- " + value},
+				{args: "-s " + store + " get k", stdout: value + "\n"},
+			})
+		}
+	}
+	for _, value := range []string{"1e400", `{"a":[1e400]}`, "18446744073709551616", "-9223372036854775809", `{"a":123456789012345678901234567890}`} {
+		s.play([]step{
+			{args: "-s packed set k -- " + value, code: exitUsage, stderr: "a number that its codec can't hold"},
+			{args: "-s sealed set k -- " + value},
+			{args: "-s sealed get k", stdout: value + "\n"},
+		})
+	}
+}
+
 func TestAStoresDefaultTTLIsForEntriesWithoutOne(t *testing.T) {
 	t.Parallel()
 	s := newShell(t, strings.Replace(layeredConfig, "{driver: memory, default_ttl: 1h}", "{driver: file, path: ./short, default_ttl: 1h}", 1))

@@ -153,6 +153,7 @@ func TestLinesThatAreNoEntries(t *testing.T) {
 		`{"key":"a","base64":"hunter2!"}`:                    "is no entry",
 		`{"key":"a","value":hunter2}`:                        "is not valid JSON",
 		"{\"key\":\"\xff\",\"value\":1}":                     "is not valid UTF-8",
+		"\ufeff{\"key\":\"a\",\"value\":1}":                  "starts with a byte order mark",
 	} {
 		_, err := parseEntry([]byte(line))
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	cache "github.com/cachewright/cachewright/core"
@@ -127,15 +128,57 @@ func (a *app) jsonValue(data []byte) (any, error) {
 		return nil, usagef("the store's codec is raw: give --raw, which stores what you write")
 	}
 	var value any
-	err := json.Unmarshal(data, &value)
-	return value, err
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	if err := dec.Decode(&value); err != nil {
+		return nil, err
+	}
+	return withNumbers(value)
 }
 
-// integerOf reads an integer in its only spelling.
-func integerOf(data []byte) (int64, bool) {
+// withNumbers puts Go numbers in the place of JSON's. One that no Go number holds
+// is refused: it would come back as another.
+func withNumbers(value any) (any, error) {
+	var err error
+	switch v := value.(type) {
+	case map[string]any:
+		for key := range v {
+			if v[key], err = withNumbers(v[key]); err != nil {
+				return nil, err
+			}
+		}
+	case []any:
+		for i := range v {
+			if v[i], err = withNumbers(v[i]); err != nil {
+				return nil, err
+			}
+		}
+	case json.Number:
+		return numberOf(string(v))
+	}
+	return value, nil
+}
+
+func numberOf(text string) (any, error) {
+	if n, ok := integerOf([]byte(text)); ok {
+		return n, nil
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || !strings.ContainsAny(text, ".eE") && text != "-0" {
+		return nil, usagef("the value has a number that its codec can't hold; write it as text, in quotes")
+	}
+	return f, nil
+}
+
+// integerOf reads an integer in its only spelling: an int64, or a uint64 beyond
+// that.
+func integerOf(data []byte) (n any, ok bool) {
 	text := string(bytes.TrimSpace(data))
-	n, err := strconv.ParseInt(text, 10, 64)
-	return n, err == nil && strconv.FormatInt(n, 10) == text
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n, strconv.FormatInt(n, 10) == text
+	}
+	u, err := strconv.ParseUint(text, 10, 64)
+	return u, err == nil && strconv.FormatUint(u, 10) == text
 }
 
 // textOf is a value as JSON; false: it has none.
