@@ -26,7 +26,12 @@ func (in *instance) offerPlane() {
 
 // takePlane takes the fast plane into use if the driver serves it.
 func (in *instance) takePlane() (err error) {
-	if in.socket == nil || in.desc.Metadata[wire.PlaneMetadata] != fastplane.Version {
+	if in.socket == nil {
+		return nil
+	}
+	if in.desc.Metadata[wire.PlaneMetadata] != fastplane.Version {
+		_ = in.socket.Close() // nobody has used it
+		in.socket = nil
 		return nil
 	}
 	in.plane, err = fastplane.NewClient(in.socket)
