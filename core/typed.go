@@ -2,6 +2,8 @@ package core
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"time"
 )
 
@@ -38,23 +40,31 @@ func (t Typed[T]) Add(ctx context.Context, key string, value T, ttl time.Duratio
 	return t.repository.Add(ctx, key, value, ttl)
 }
 
-// GetMany holds the keys that were found.
+// GetMany holds the keys that were found. If some can't be read, or not as T, the
+// error is a *BatchError that names them, and the others are there.
 func (t Typed[T]) GetMany(ctx context.Context, keys []string) (map[string]T, error) {
 	values, err := t.repository.GetMany(ctx, keys)
-	if err != nil {
+	unread, partly := errors.AsType[*BatchError](err)
+	if err != nil && !partly {
 		return nil, err
 	}
 	found := make(map[string]T, len(values))
+	failed := make(map[string]error)
 	for key, v := range values {
-		decoded, ok, err := decoded[T](v, nil)
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			found[key] = decoded
+		switch value, ok, err := decoded[T](v, nil); {
+		case err != nil:
+			failed[key] = err
+		case ok:
+			found[key] = value
 		}
 	}
-	return found, nil
+	if len(failed) == 0 {
+		return found, err
+	}
+	if partly {
+		maps.Copy(failed, unread.Failed)
+	}
+	return found, &BatchError{failed}
 }
 
 // SetMany stores all values for ttl.

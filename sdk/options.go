@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cachewright/cachewright/internal/wire"
 )
 
 // Tags of an options struct, read by Define:
@@ -33,10 +35,6 @@ const (
 // nameForm is what drivers and options may be called.
 var nameForm = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
-// reserved names are every store's own: an option of that name would never
-// reach the driver.
-var reserved = []string{"driver", "prefix", "codec", "timeout", "lock"}
-
 // A field ties an option to its place in the options struct.
 type field struct {
 	option Option
@@ -59,7 +57,7 @@ func fieldsOf(t reflect.Type, prefix string, index []int) ([]field, error) {
 			return nil, fmt.Errorf("option %s%s: field %s is not exported", prefix, name, f.Name)
 		case !nameForm.MatchString(name):
 			return nil, fmt.Errorf("field %s: an option is called [a-z][a-z0-9_]*, not %q", f.Name, name)
-		case prefix == "" && slices.Contains(reserved, name):
+		case prefix == "" && slices.Contains(wire.StoreKeys(), name):
 			return nil, fmt.Errorf("option %s: every store has a setting of that name; choose another", name)
 		case f.Type.Kind() == reflect.Struct:
 			nested, err := nestedFields(f, prefix+name, flags, at)

@@ -123,6 +123,9 @@ func TestMistakesInADefinitionAreReportedAndDoNotPanic(t *testing.T) {
 		"option prefix: every store has a setting": define[struct {
 			A string `option:"prefix"`
 		}](),
+		"option on_error: every store has a setting": define[struct {
+			A string `option:"on_error"`
+		}](),
 		"option a: there are two": define[struct {
 			A string `option:"a"`
 			B string `option:"a"`

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/cachewright/cachewright/sdk"
+
+	"github.com/cachewright/cachewright/internal/wire"
 )
 
 // checkOptions reports what is wrong with a store's options, and returns them
@@ -121,7 +123,7 @@ func notText(v any) string {
 }
 
 func unknownOption(p sdk.Problem, schema sdk.Schema) string {
-	known := slices.Clone(storeKeys)
+	known := wire.StoreKeys()
 	for _, o := range schema {
 		if strings.HasPrefix(o.Name, p.Key+".") {
 			return "wants keys with values below it"

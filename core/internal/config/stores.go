@@ -4,12 +4,9 @@ import (
 	"maps"
 	"slices"
 	"time"
-)
 
-// storeKeys are those that every store takes; the others are its driver's.
-var storeKeys = []string{
-	"driver", "prefix", "codec", "compress", "encrypt", "timeout", "default_ttl", "ttl_jitter", "on_error", "lock",
-}
+	"github.com/cachewright/cachewright/internal/wire"
+)
 
 // maxLease is the longest that a lock may be asked for.
 const maxLease = 24 * time.Hour
@@ -61,7 +58,7 @@ func (l *loader) store(s section, name string, c *Config) Store {
 	if _, given := s.values["lock"]; given {
 		store.Lock = l.lock(s)
 	}
-	for _, key := range storeKeys {
+	for _, key := range wire.StoreKeys() {
 		delete(store.Options, key)
 	}
 	l.checkNulls(s.path, store.Options)
