@@ -50,24 +50,71 @@ func (m *CacheManager) Settings(ctx context.Context, ask bool) ([]Setting, error
 	return s.list, errors.Join(failed...)
 }
 
-// CheckOptions starts the drivers that are programs of their own and checks the
-// options of their stores, which nobody else can. What the linked drivers can
-// tell, Open has told. It returns everything that is wrong, joined.
+// CheckOptions starts the drivers and opens the stores, which asks no backend,
+// and so finds what only they can tell: options of drivers that are programs of
+// their own, options that exclude each other, locks that a store can't carry.
+// What the file itself can tell, Open has told. It returns everything that is
+// wrong, joined.
 func (m *CacheManager) CheckOptions(ctx context.Context) error {
 	failed := make([]error, len(m.config.Order))
+	drivers := make(map[string]func() (sdk.Schema, error))
 	var wg sync.WaitGroup
 	for i, name := range m.config.Order {
-		store := m.config.Stores[name]
-		wg.Go(func() {
-			schema, known, err := m.schemaOf(ctx, store.Driver, true)
-			if err == nil && known {
-				_, err = m.config.CheckStore(name, schema)
-			}
-			failed[i] = err
-		})
+		c := m.config.Stores[name]
+		if drivers[c.Driver] == nil {
+			drivers[c.Driver] = sync.OnceValues(func() (sdk.Schema, error) { return m.startedSchema(ctx, c.Driver) })
+		}
+		schema := drivers[c.Driver]
+		wg.Go(func() { failed[i] = m.checkStore(ctx, c, schema) })
 	}
 	wg.Wait()
-	return errors.Join(failed...)
+	return errors.Join(distinct(failed)...)
+}
+
+// distinct keeps one of an error that several stores have from their driver.
+func distinct(errs []error) []error {
+	var kept []error
+	for _, err := range errs {
+		if err != nil && !slices.Contains(kept, err) {
+			kept = append(kept, err)
+		}
+	}
+	return kept
+}
+
+// startedSchema is nil for a driver that is not linked, which then fails to open.
+// A program that doesn't start is named where it stands.
+func (m *CacheManager) startedSchema(ctx context.Context, driver string) (sdk.Schema, error) {
+	schema, _, err := m.schemaOf(ctx, driver, true)
+	if failed, ok := errors.AsType[*Error](err); ok {
+		key := "drivers." + driver + ".command"
+		return nil, fmt.Errorf("%v: %s: %w", m.config.Origin(key), key, failed.Err)
+	}
+	return schema, err
+}
+
+// checkStore is nil for a store that opens.
+func (m *CacheManager) checkStore(ctx context.Context, c config.Store, schema func() (sdk.Schema, error)) error {
+	options, err := schema()
+	if err != nil {
+		return err
+	}
+	if options != nil {
+		if _, err := m.config.CheckStore(c.Name, options); err != nil {
+			return err
+		}
+	}
+	_, err = m.repositories[c.Name].LockInfo(ctx)
+	if refused, ok := errors.AsType[*optionsError](err); ok {
+		return &config.Error{Problems: refused.problems}
+	}
+	if misplaced, ok := errors.AsType[*lockBlockError](err); ok {
+		return misplaced
+	}
+	if errors.Is(err, errors.ErrUnsupported) { // it has no locks, and need not
+		return nil
+	}
+	return err
 }
 
 // schemaOf finds the options of a driver: linked into this program, or asked
