@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cachewright/cachewright/core/internal/lock"
+	"github.com/cachewright/cachewright/internal/lazyctx"
 )
 
 // releaseTimeout bounds a release, which runs on a context of its own.
@@ -204,9 +205,9 @@ func (l *CacheLock) enter(ctx context.Context, physical string) (*heldLock, erro
 
 func (l *CacheLock) leave(ctx context.Context, held *heldLock) error {
 	defer l.backend.store.manager.blocks.leave()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
-	defer cancel()
-	if err := held.Release(ctx); err != nil {
+	bounded := lazyctx.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+	defer bounded.End()
+	if err := held.Release(bounded); err != nil {
 		return l.fail(fmt.Errorf("release: %w", err))
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/cachewright/cachewright/internal/lazyctx"
 	"github.com/cachewright/cachewright/internal/wire"
 )
 
@@ -17,8 +18,8 @@ func attempt[T any](ctx context.Context, b *Backend, call func(context.Context) 
 	}
 	done := make(chan result, 1)
 	b.Go(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.CallTimeout)
-		defer cancel()
+		ctx := lazyctx.WithTimeout(context.WithoutCancel(ctx), b.CallTimeout)
+		defer ctx.End()
 		value, err := call(ctx)
 		done <- result{value, err}
 	})

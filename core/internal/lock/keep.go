@@ -24,8 +24,9 @@ type keeper struct {
 	kept     lockwatch.Func // hears of every new deadline, and of the loss
 	forget   func()         // ends the notice of restarts
 
-	stop context.CancelFunc
-	done chan struct{} // closed when the renewal has ended
+	stop  context.CancelFunc
+	start *time.Timer   // begins the renewal, which a short block never sees
+	done  chan struct{} // closed when the renewal has ended
 
 	mu     sync.Mutex // guards below
 	lost   bool
@@ -61,7 +62,7 @@ func (k *keeper) enter(fence uint64, pass func()) bool {
 	ctx, stop := context.WithCancel(context.Background())
 	k.fence, k.pass, k.stop, k.done = fence, pass, stop, make(chan struct{})
 	k.kept(k.request.Key, k.deadline)
-	k.backend.Go(func() { k.run(ctx) })
+	k.start = time.AfterFunc(min(k.untilDue(), watchEvery), func() { k.run(ctx) })
 	return true
 }
 
@@ -75,10 +76,12 @@ func (k *keeper) release(ctx context.Context) error {
 	k.forget()
 	k.stop()
 	defer k.passOn()
-	select {
-	case <-k.done:
-	case <-ctx.Done():
-		return fmt.Errorf("the last renewal does not end: %w", ctx.Err())
+	if !k.start.Stop() {
+		select {
+		case <-k.done:
+		case <-ctx.Done():
+			return fmt.Errorf("the last renewal does not end: %w", ctx.Err())
+		}
 	}
 	released, err := k.backend.Store.ReleaseLease(ctx, k.request)
 	if err == nil && !released {
@@ -144,9 +147,8 @@ func (k *keeper) run(ctx context.Context) {
 // renewWhenDue waits for the next renewal and makes it; it reports whether the
 // lease is still kept and the block still runs.
 func (k *keeper) renewWhenDue(ctx context.Context) bool {
-	due := k.deadline - k.request.Lease + k.request.Lease/3
 	for {
-		left := due - k.backend.Elapsed()
+		left := k.untilDue()
 		if left <= 0 {
 			return k.renew(ctx)
 		}
@@ -154,6 +156,10 @@ func (k *keeper) renewWhenDue(ctx context.Context) bool {
 			return false
 		}
 	}
+}
+
+func (k *keeper) untilDue() time.Duration {
+	return k.deadline - k.request.Lease + k.request.Lease/3 - k.backend.Elapsed()
 }
 
 // renew tries until it succeeds, or the lease is another's, or over.
