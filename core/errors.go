@@ -78,12 +78,23 @@ func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString("cache: " + e.Op)
 	if e.Key != "" {
-		fmt.Fprintf(&b, " %q", e.Key)
+		fmt.Fprintf(&b, " %q", clipped(e.Key))
 	}
 	if e.Store != "" {
 		fmt.Fprintf(&b, " in store %s (driver %s)", e.Store, e.Driver)
 	}
 	return b.String() + ": " + e.Err.Error()
+}
+
+// maxShownKey is how many bytes of a key a text has room for.
+const maxShownKey = 100
+
+// clipped is a key as errors show it; Error.Key has all of it.
+func clipped(key string) string {
+	if len(key) <= maxShownKey {
+		return key
+	}
+	return strings.ToValidUTF8(key[:maxShownKey], "") + "…"
 }
 
 // Unwrap returns the cause.
@@ -103,9 +114,9 @@ type BatchError struct {
 func (e *BatchError) Error() string {
 	key, err := e.first()
 	if len(e.Failed) == 1 {
-		return fmt.Sprintf("%q: %v", key, err)
+		return fmt.Sprintf("%q: %v", clipped(key), err)
 	}
-	return fmt.Sprintf("%d keys failed, among them %q: %v", len(e.Failed), key, err)
+	return fmt.Sprintf("%d keys failed, among them %q: %v", len(e.Failed), clipped(key), err)
 }
 
 // Unwrap returns the failures of all keys.

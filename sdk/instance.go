@@ -176,7 +176,16 @@ func panicked(op string, p any) error {
 }
 
 func unsupported(c Capability) error {
-	return fmt.Errorf("the store has no %s: %w", c, errors.ErrUnsupported)
+	what := string(c)
+	switch c {
+	case CanInspect:
+		what = "TTL and no Touch"
+	case CanList:
+		what = "list of its keys"
+	case CanIncrement:
+		what = "counters"
+	}
+	return fmt.Errorf("the store has no %s: %w", what, errors.ErrUnsupported)
 }
 
 // Get is Store's.

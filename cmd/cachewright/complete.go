@@ -39,7 +39,7 @@ func (a *app) completions(root *cobra.Command) {
 			must(cmd.MarkFlagDirname("dir"))
 		}
 		if cmd.Flags().Lookup("strategy") != nil {
-			must(cmd.RegisterFlagCompletionFunc("strategy", cobra.FixedCompletions([]string{"exclusive", "lease", "redlock"}, cobra.ShellCompDirectiveNoFileComp)))
+			must(cmd.RegisterFlagCompletionFunc("strategy", cobra.FixedCompletions(lockStrategies, cobra.ShellCompDirectiveNoFileComp)))
 		}
 		for _, flag := range []string{"ttl", "timeout", "wait", "lease", "watch", "time"} {
 			if cmd.Flags().Lookup(flag) != nil {

@@ -33,6 +33,7 @@ type verified struct {
 	Stores   int      `json:"stores"`
 	Problems []string `json:"problems"` // FILE:LINE: key: reason
 	Unasked  []string `json:"unasked"`  // stores whose options only a driver can check that was not started
+	Notes    []string `json:"notes"`    // what may be meant, and may be a mistake
 }
 
 func (a *app) configCheck() *cobra.Command {
@@ -41,12 +42,13 @@ func (a *app) configCheck() *cobra.Command {
 		Use:   "check",
 		Short: "Name every fault of the configuration at once; exit 2 if there is one",
 		Long: `Name every fault of the configuration at once, each by file and line; exit 2 if there is one. Nothing is started and
-no server is asked: see doctor for that. The options of a driver that is a program of its own are known to that
-program alone; --start starts it and asks.`,
+no server is asked: see doctor for that. --start starts the drivers and opens the stores, still without a server, for
+what only a driver can tell: the options of a program of its own, options that exclude each other, locks that a store
+does not have. A codec that this program does not have is noted: the application may have it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			v, err := a.verify(cmd.Context(), start)
-			if a.json {
+			if a.json && cmd.Context().Err() == nil {
 				return errors.Join(a.printJSON(v), answered(err))
 			}
 			if err != nil {
@@ -55,7 +57,7 @@ program alone; --start starts it and asks.`,
 			return a.printVerified(v)
 		},
 	}
-	cmd.Flags().BoolVar(&start, "start", false, "start the drivers that are programs, to check their stores' options too")
+	cmd.Flags().BoolVar(&start, "start", false, "start the drivers and open the stores, to check what only they know")
 	return a.timed(cmd)
 }
 
@@ -68,9 +70,11 @@ func answered(err error) error {
 }
 
 func (a *app) verify(ctx context.Context, start bool) (verified, error) {
-	v := verified{OK: true, Problems: []string{}, Unasked: []string{}}
+	v := verified{OK: true, Problems: []string{}, Unasked: []string{}, Notes: []string{}}
+	a.asked = start
 	err := a.onAll(ctx, func(m *cache.CacheManager) error {
 		v.Stores = len(m.Stores())
+		v.Notes = foreignCodecs(m.Stores())
 		if start {
 			return m.CheckOptions(ctx)
 		}
@@ -99,6 +103,9 @@ func (a *app) printVerified(v verified) error {
 	text := fmt.Sprintf("%s: %s, %s", a.configPath(), a.palette(a.stdout).good("no faults"), counted(v.Stores, "store"))
 	if len(v.Unasked) > 0 {
 		text += fmt.Sprintf("; the options of %s are its driver's to check: config check --start", strings.Join(v.Unasked, ", "))
+	}
+	for _, note := range v.Notes {
+		text += "\nnote: " + note
 	}
 	_, err := fmt.Fprintln(a.stdout, text)
 	return err

@@ -88,7 +88,7 @@ func TestOnlyADriverThatIsAProgramKnowsItsOptions(t *testing.T) {
 	good.play([]step{
 		{args: "config check", stdout: good.dir + "/config.yaml: no faults, 1 store; the options of a are its driver's to check: config check --start\n"},
 		{args: "config check --start", stdout: good.dir + "/config.yaml: no faults, 1 store\n"},
-		{args: "config check --json", stdout: `{"ok":true,"stores":1,"problems":[],"unasked":["a"]}` + "\n"},
+		{args: "config check --json", stdout: `{"ok":true,"stores":1,"problems":[],"unasked":["a"],"notes":[]}` + "\n"},
 	})
 	if _, out, _ := good.run("", "config", "show"); strings.Contains(out, "127.0.0.1:1") || strings.Contains(out, "hunter2") {
 		t.Errorf("without asking the driver, its options are shown:\n%s", out)

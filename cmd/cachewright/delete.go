@@ -47,7 +47,10 @@ func (a *app) clear() *cobra.Command {
 				}
 				bar := a.progress("clear", unknown, false)
 				defer bar.end()
-				return r.Clear(cmd.Context())
+				if err := r.Clear(cmd.Context()); err != nil {
+					return err
+				}
+				return a.done("cleared")
 			})
 		},
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	cache "github.com/cachewright/cachewright/core"
@@ -28,7 +29,7 @@ const (
 )
 
 func (a *app) doctor() *cobra.Command {
-	var write bool
+	var write, quiet bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Look for everything that is wrong: configuration, drivers, stores",
@@ -36,7 +37,7 @@ func (a *app) doctor() *cobra.Command {
 each store whether it is reached, how fast, and what its driver reports, such as permissions of folders. -s STORE looks
 at one store and its driver. A line is ok, warn for what works and should be looked at, or fail. The exit code is 0
 without a fail, 2 if the configuration is at fault, and 3 if something else is.`,
-		Example: "  cachewright doctor\n  cachewright doctor -s redis --write",
+		Example: "  cachewright doctor\n  cachewright doctor --quiet\n  cachewright doctor -s redis --write",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var d diagnosis
@@ -47,13 +48,20 @@ without a fail, 2 if the configuration is at fault, and 3 if something else is.`
 				d.examine(cmd.Context(), m, a.store, write)
 				return nil
 			})
+			if interrupted := cmd.Context().Err(); errors.Is(interrupted, context.Canceled) {
+				return interrupted // what was cut off is no finding
+			}
 			if err != nil && !errors.Is(err, cache.ErrInvalidConfig) {
 				return err
 			}
 			d.failed(err, "configuration")
+			if quiet {
+				return errors.Join(a.printTroubles(d.findings), d.verdict())
+			}
 			return errors.Join(a.printFindings(d.findings), d.verdict())
 		},
 	}
+	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "show warnings and failures only")
 	cmd.Flags().BoolVar(&write, "write", false, "also store, read and remove an entry in each store")
 	return cmd
 }
@@ -120,6 +128,9 @@ func (d *diagnosis) examine(ctx context.Context, m *cache.CacheManager, only str
 	d.configuration(len(stores))
 	d.add(levelOK, "program", "version "+versionText())
 	d.drivers(rows, down)
+	if notes := foreignCodecs(kept); len(notes) > 0 {
+		d.add(levelWarn, "configuration", strings.Join(notes, "; "))
+	}
 	for _, info := range kept {
 		if err := down[info.Driver]; err != nil {
 			d.failed(fmt.Errorf("its driver does not start, see driver %s", info.Driver), "store "+info.Name)
@@ -144,6 +155,20 @@ func (a *app) printFindings(findings []finding) error {
 	}
 	_, err := fmt.Fprintf(a.stdout, "\n%d ok, %d warn, %d fail\n", counts[levelOK], counts[levelWarn], counts[levelFail])
 	return err
+}
+
+// printTroubles leaves out what is well, and the sum.
+func (a *app) printTroubles(findings []finding) error {
+	troubles := slices.DeleteFunc(slices.Clone(findings), func(f finding) bool { return f.Level == levelOK })
+	if a.json {
+		return a.printJSON(append([]finding{}, troubles...)) // [] for none
+	}
+	for _, f := range troubles {
+		if err := a.palette(a.stdout).printFinding(a.stdout, f); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (p palette) printFinding(w io.Writer, f finding) error {

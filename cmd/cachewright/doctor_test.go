@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -78,6 +79,63 @@ stores:
 	}
 }
 
+func TestDoctorFindsAFolderThatCanNotBeMade(t *testing.T) {
+	t.Parallel()
+	s := newShell(t, `default: file
+stores:
+  file: {driver: file, path: ./there/is/none}
+  system: {driver: file, path: /proc/none/entries}
+`)
+	if code, lines := s.diagnose("-s", "file"); code != exitYes || len(lines) > 0 {
+		t.Errorf("a folder that the first write makes: exit %d, %q", code, lines)
+	}
+	if left, err := os.ReadDir(s.dir); err != nil || len(left) != 1 {
+		t.Errorf("doctor leaves %v, %v", left, err)
+	}
+	if os.Getuid() != 0 { // who may write to every folder, as far as the system says
+		if code, lines := s.diagnose("-s", "system"); code != exitFailed || !strings.Contains(strings.Join(lines, "\n"), "can't make /proc/none/entries: this user may not write to /proc") {
+			t.Errorf("a folder that nobody may make: exit %d, %q", code, lines)
+		}
+	}
+	if code, lines := s.diagnose("-s", "system", "--write"); code != exitFailed {
+		t.Errorf("a folder that nobody can make, tried: exit %d, %q", code, lines)
+	}
+}
+
+func TestCreatable(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	closed := filepath.Join(dir, "closed")
+	if err := errors.Join(os.Mkdir(closed, 0o500), os.WriteFile(filepath.Join(dir, "file"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		dir: "", filepath.Join(dir, "a"): "", filepath.Join(dir, "a", "b", "c"): "", filepath.Join(dir, "file", "a"): "",
+		filepath.Join(closed, "a", "b"): "this user may not write to " + closed,
+	} {
+		err := creatable(path)
+		if want == "" && err != nil || os.Getuid() != 0 && want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("creatable(%s): %v; want %q in it", path, err, want)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
+		t.Errorf("it makes %v, %v", left, err)
+	}
+}
+
+func TestAQuietDoctorSpeaksOfTroublesOnly(t *testing.T) {
+	t.Parallel()
+	s := newShell(t, testConfig)
+	s.play([]step{
+		{args: "doctor -q -s memory"},
+		{args: "doctor --quiet -s memory --json", stdout: "[]\n"},
+	})
+	code, out, _ := s.run("", "doctor", "-q")
+	if code != exitFailed || strings.Contains(out, "ok ") || !strings.Contains(out, "fail  store redis: ") {
+		t.Errorf("exit %d\n%s", code, out)
+	}
+}
+
 func TestTheManualHasAPageForEveryCommand(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "man1")
 	t.Setenv("SOURCE_DATE_EPOCH", "0")
@@ -94,6 +152,17 @@ func TestTheManualHasAPageForEveryCommand(t *testing.T) {
 		text := strings.ReplaceAll(string(page), "\\-", "-")
 		if !strings.Contains(text, cmd.Short) || !strings.Contains(text, "Jan 1970") {
 			t.Errorf("%s: the page lacks its line or its date:\n%s", cmd.CommandPath(), text)
+		}
+		for _, want := range []string{
+			`.TH "` + strings.ToUpper(strings.ReplaceAll(cmd.CommandPath(), " ", "-")) + `" "1"`,
+			".SH EXIT STATUS\n", ".SH ENVIRONMENT\n", "CACHEWRIGHT_CONFIG", ".SH FILES\n",
+		} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: the page lacks %s:\n%s", cmd.CommandPath(), want, text)
+			}
+		}
+		if strings.Contains(text, "[=false]") {
+			t.Errorf("%s: the page says of a switch that it is false", cmd.CommandPath())
 		}
 		if cmd.Flags().Lookup("timeout") != nil && !strings.Contains(text, "--timeout") {
 			t.Errorf("%s: the page lacks --timeout", cmd.CommandPath())

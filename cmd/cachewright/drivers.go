@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,6 +26,9 @@ func (a *app) drivers() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.onAll(cmd.Context(), func(m *cache.CacheManager) error {
 				rows, _ := describe(cmd.Context(), m, func(string) bool { return true })
+				if interrupted := cmd.Context().Err(); errors.Is(interrupted, context.Canceled) {
+					return interrupted
+				}
 				if a.json {
 					return a.printJSON(rows)
 				}

@@ -167,6 +167,7 @@ func (d *diagnosis) store(ctx context.Context, m *cache.CacheManager, info cache
 	for _, s := range stats {
 		d.stat(subject, s)
 	}
+	d.folder(subject, info)
 	if write {
 		d.probe(ctx, r, subject)
 	}

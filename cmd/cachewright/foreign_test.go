@@ -9,7 +9,7 @@ func TestAStoreOfAForeignCodecGivesBytes(t *testing.T) {
 	s.play([]step{
 
 		{args: "set k {} --raw"},
-		{args: "set k {}", code: exitFailed, stderr: "this program has no codec series"},
+		{args: "set k {}", code: exitUsage, stderr: "this program has no codec series"},
 		{args: "get k", code: exitUsage, stderr: "--raw prints bytes"},
 		{args: "get k --raw", stdout: "{}"},
 		{args: "keys", stdout: "k\n"},

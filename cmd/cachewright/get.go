@@ -88,7 +88,7 @@ func (a *app) printMany(ctx context.Context, r *cache.CacheRepository, keys []st
 	all := true
 	for some := range slices.Chunk(keys, chunk) {
 		values, err := r.GetMany(ctx, some)
-		if err != nil {
+		if err := a.outage.over(err); err != nil {
 			return err
 		}
 		for _, key := range some {

@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -46,6 +48,26 @@ func TestASignalIsTheExitCode(t *testing.T) {
 		if code := run(ctx, append([]string{"-c", filepath.Join(s.dir, "config.yaml")}, strings.Fields(line)...), stdin, &out, &errs); code != want {
 			t.Errorf("%s: exit %d, want %d; %s", line, code, want, &errs)
 		}
+	}
+}
+
+// What looks at everything is cut off too, and shows no half of it.
+func TestASignalEndsALookAtEverything(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts, and never answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	s := newShell(t, fmt.Sprintf("default: a\nstores:\n  a: {driver: redis, addr: %q, timeout: 60s}\n", silent.Addr()))
+	for _, line := range []string{"doctor", "doctor --json", "stores", "stores --json"} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(300*time.Millisecond, func() { cancel(interruption{syscall.SIGINT}) })
+		var out, errs bytes.Buffer
+		code := run(ctx, append([]string{"-c", filepath.Join(s.dir, "config.yaml")}, strings.Fields(line)...), strings.NewReader(""), &out, &errs)
+		if code != 130 || out.Len() > 0 || !strings.Contains(errs.String(), "interrupt") {
+			t.Errorf("%s: exit %d, %q, %q", line, code, &out, &errs)
+		}
+		cancel(nil)
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -64,6 +65,9 @@ func (a *app) ttl() *cobra.Command {
 				if err != nil {
 					return err
 				}
+				if !ok && a.json {
+					return errors.Join(a.printJSON(map[string]any{"ttl": nil}), errNo)
+				}
 				if !ok {
 					return errNo
 				}
@@ -88,6 +92,9 @@ func (a *app) touch() *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.on(cmd.Context(), func(r *cache.CacheRepository) error {
+				if !ttl.given && !a.about.defaultTTL {
+					return usagef("store %s has no default_ttl; give --ttl, such as --ttl 10m, or --ttl forever to let the entry stay", r.Name())
+				}
 				touched, err := r.Touch(cmd.Context(), args[0], ttl.in(a.about))
 				if err != nil {
 					return err
@@ -96,6 +103,6 @@ func (a *app) touch() *cobra.Command {
 			})
 		},
 	}
-	ttl.flag(cmd)
+	cmd.Flags().Var(&ttl, "ttl", "how long the entry lives from now on, such as 90s, or forever (left out, the store's default_ttl; required without one)")
 	return cmd
 }

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	cache "github.com/cachewright/cachewright/core"
@@ -20,6 +22,9 @@ const (
 
 	fencingVariable = "CACHEWRIGHT_FENCING_TOKEN"
 )
+
+// lockStrategies are those that reach further than one process.
+var lockStrategies = []string{"exclusive", "lease", "redlock"}
 
 // killAfter is how long a command has to end by itself when its lock is lost;
 // tests shorten it.
@@ -70,6 +75,8 @@ in the command's environment is the lock's fencing token.`,
 // check finds what is wrong whatever the store is.
 func (f *lockFlags) check(cmd *cobra.Command) error {
 	switch {
+	case f.strategy != "" && f.strategy != "local" && !slices.Contains(lockStrategies, f.strategy):
+		return usagef("there is no strategy %q; give exclusive, lease or redlock", f.strategy)
 	case f.strategy == "local":
 		return usagef("strategy local reaches one process, and this program is one of its own; take exclusive")
 	case cmd.Flags().ArgsLenAtDash() != 1:
@@ -83,11 +90,14 @@ func (f *lockFlags) check(cmd *cobra.Command) error {
 // options are the flags that were given, and what the store's lock block says
 // where none was.
 func (f *lockFlags) options(ctx context.Context, given func(flag string) bool, r *cache.CacheRepository) ([]cache.LockOption, error) {
-	block, err := reaching(ctx, r)
+	block, announced, err := reaching(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	strategy := cmp.Or(f.strategy, block.Strategy, "exclusive")
+	if err := carries(announced, strategy, r.Name()); err != nil {
+		return nil, err
+	}
 	if strategy == "local" {
 		return nil, usagef("the lock block of store %s says local, which reaches one process, and this program is one of its own; "+
 			"give --strategy, and the programs that share the lock the same", r.Name())
@@ -116,20 +126,39 @@ func (f *lockFlags) options(ctx context.Context, given func(flag string) bool, r
 }
 
 // reaching is the lock block of a store whose locks don't end with this
-// program's own driver.
-func reaching(ctx context.Context, r *cache.CacheRepository) (cache.LockConfig, error) {
+// program's own driver, and what the store can do.
+func reaching(ctx context.Context, r *cache.CacheRepository) (cache.LockConfig, cache.Capabilities, error) {
 	announced, err := r.Capabilities(ctx)
 	if err != nil {
-		return cache.LockConfig{}, err
+		return cache.LockConfig{}, announced, err
 	}
 	if announced.LockScope == "process" {
-		return cache.LockConfig{}, usagef("locks of store %s reach one driver process, and every run of this program starts its own; take another store", r.Name())
+		return cache.LockConfig{}, announced, usagef("locks of store %s reach one driver process, and every run of this program starts its own; take another store", r.Name())
 	}
 	locks, err := r.LockInfo(ctx)
 	if errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, cache.ErrInvalidConfig) {
-		return cache.LockConfig{}, nil // the strategy that is asked for decides
+		return cache.LockConfig{}, announced, nil // the strategy that is asked for decides
 	}
-	return locks.Block, err
+	return locks.Block, announced, err
+}
+
+// carries is nil where a store has what a strategy needs, and else says which
+// strategies it has.
+func carries(announced cache.Capabilities, strategy, store string) error {
+	needs := map[string]string{"exclusive": "renew-lease", "lease": "lease", "redlock": "add"}
+	var has []string
+	for _, s := range lockStrategies {
+		if announced.Has(needs[s]) {
+			has = append(has, s)
+		}
+	}
+	switch {
+	case strategy == "local" || slices.Contains(has, strategy):
+		return nil
+	case len(has) == 0:
+		return usagef("store %s has no locks that reach another process; take another store with -s: cachewright stores lists what the locks of each are", store)
+	}
+	return usagef("store %s has no lock of the strategy %s; give --strategy %s", store, strategy, strings.Join(has, " or "))
 }
 
 // A job is a command under the lock.

@@ -35,7 +35,7 @@ func (o *outage) End(_ context.Context, c cache.Call, out cache.Outcome) error {
 func (o *outage) over(err error) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.err != nil && (err == nil || errors.Is(err, errNo)) {
+	if o.err != nil && (err == nil || errors.Is(err, errNo)) { // else it is said already
 		return fmt.Errorf("%w; on_error: miss hides that from applications", o.err)
 	}
 	return err

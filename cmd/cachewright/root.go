@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -50,6 +51,7 @@ type app struct {
 	color  choice
 	outage outage
 	about  aboutStore // -s
+	asked  bool       // the drivers were, by config check --start
 	json   bool
 	debug  bool
 }
@@ -64,13 +66,14 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root := a.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	a.json = a.json || asksForJSON(args) // a flag that is wrong ends the reading of flags
 	var ended exit
 	if errors.As(err, &ended) && ended.err == nil {
 		return ended.code
 	}
 	var heard interruption
 	if errors.Is(err, context.Canceled) && errors.As(context.Cause(ctx), &heard) {
-		fmt.Fprintln(stderr, "cachewright:", heard)
+		a.complain(exit{heard.code(), heard})
 		return heard.code()
 	}
 	if err != nil && !errors.Is(err, errNo) && !errors.Is(err, syscall.EPIPE) {
@@ -79,15 +82,35 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitCode(err)
 }
 
+// asksForJSON finds --json among flags that were not all read.
+func asksForJSON(args []string) bool {
+	end := slices.Index(args, "--")
+	if end < 0 {
+		end = len(args)
+	}
+	return slices.Contains(args[:end], "--json")
+}
+
+// A complaint is an error as --json shows it, on stderr.
+type complaint struct {
+	Error string `json:"error"`
+	Next  string `json:"next,omitempty"` // what to do
+	Exit  int    `json:"exit"`
+}
+
 // complain says what failed and what to do next.
 func (a *app) complain(err error) {
+	if a.json {
+		_ = writeJSON(a.stderr, complaint{brief(err), a.hint(err), exitCode(err)})
+		return
+	}
 	p := a.palette(a.stderr)
 	text := brief(err)
 	if faults := strings.Count(text, "\n") + 1; faults > 1 && errors.Is(err, cache.ErrInvalidConfig) {
 		text = fmt.Sprintf("the configuration has %d faults:\n%s", faults, text)
 	}
 	fmt.Fprintln(a.stderr, p.bad("cachewright:"), text)
-	if next := hint(err); next != "" {
+	if next := a.hint(err); next != "" {
 		fmt.Fprintln(a.stderr, p.bold("next:"), next)
 	}
 }
@@ -125,9 +148,13 @@ func outOfTime(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-// isUsage tells errors that only other arguments or another configuration mend.
+// isUsage tells errors that only other arguments or another configuration mend:
+// trying again is of no use.
 func isUsage(err error) bool {
-	for _, target := range []error{cache.ErrInvalidConfig, cache.ErrInvalidOptions, cache.ErrUnknownStore, cache.ErrInvalidKey, cache.ErrInvalidTTL, cache.ErrInvalidLockOption} {
+	for _, target := range []error{
+		cache.ErrInvalidConfig, cache.ErrInvalidOptions, cache.ErrUnknownStore, cache.ErrInvalidKey, cache.ErrInvalidTTL, cache.ErrInvalidLockOption,
+		cache.ErrTooLarge, cache.ErrNotInteger, cache.ErrOverflow, cache.ErrWrongType, errors.ErrUnsupported,
+	} {
 		if errors.Is(err, target) {
 			return true
 		}

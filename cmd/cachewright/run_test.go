@@ -117,7 +117,7 @@ func TestCounters(t *testing.T) {
 		{args: "incr n 1.5", code: exitUsage, stderr: `DELTA "1.5" is not a whole number`},
 		{args: "incr n -5", code: exitUsage, stderr: "a value that starts with a minus follows --"},
 		{args: `set n "text"`},
-		{args: "incr n", code: exitFailed, stderr: `increment "n" in store file (driver file): `},
+		{args: "incr n", code: exitUsage, stderr: `increment "n" in store file (driver file): `},
 		{args: "ttl n", stdout: "forever\n"},
 	})
 }
@@ -220,7 +220,7 @@ func TestTheDemonstrationKeepsItsPromises(t *testing.T) {
 	if code != exitYes {
 		t.Errorf("exit %d\n%s%s", code, stdout, stderr)
 	}
-	if code, _, stderr := s.run("", "demo", "--dir", "/no/such/folder"); code != exitFailed || !strings.Contains(stderr, "/no/such/folder") {
+	if code, _, stderr := s.run("", "demo", "--dir", "/no/such/folder"); code != exitUsage || !strings.Contains(stderr, "/no/such/folder") {
 		t.Errorf("without a tree: exit %d, %s", code, stderr)
 	}
 }

@@ -11,7 +11,10 @@ import (
 func (a *app) set() *cobra.Command {
 	return a.writing("set KEY VALUE|-", "Store a JSON value, or what stdin gives for -",
 		func(ctx context.Context, r *cache.CacheRepository, key string, value any, ttl time.Duration) error {
-			return r.Set(ctx, key, value, ttl)
+			if err := r.Set(ctx, key, value, ttl); err != nil {
+				return err
+			}
+			return a.done("stored")
 		})
 }
 

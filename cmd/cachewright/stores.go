@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -40,7 +41,7 @@ can't be opened is shown as failed, and why is said on stderr.`,
 					return a.showStores(ctx, m, stdout, stderr)
 				}
 				if !w.on() {
-					return show(cmd.Context(), a.stdout, a.stderr)
+					return a.whole(cmd.Context(), show)
 				}
 				return a.watch(cmd.Context(), w.interval, show)
 			})
@@ -48,6 +49,18 @@ can't be opened is shown as failed, and why is said on stderr.`,
 	}
 	w.flag(cmd)
 	return cmd
+}
+
+// whole shows nothing of what a signal cut off.
+func (a *app) whole(ctx context.Context, show func(ctx context.Context, stdout, stderr io.Writer) error) error {
+	var stdout, stderr bytes.Buffer
+	err := show(ctx, painted{&stdout, a.stdout}, &stderr)
+	if interrupted := ctx.Err(); errors.Is(interrupted, context.Canceled) {
+		return interrupted
+	}
+	_, failed := stdout.WriteTo(a.stdout)
+	_, _ = stderr.WriteTo(a.stderr)
+	return errors.Join(err, failed)
 }
 
 func (a *app) showStores(ctx context.Context, m *cache.CacheManager, stdout, stderr io.Writer) error {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	cache "github.com/cachewright/cachewright/core"
 	"github.com/spf13/cobra"
@@ -51,7 +52,7 @@ func (l *lifetime) Set(text string) error {
 	d, err := time.ParseDuration(text)
 	switch {
 	case err != nil:
-		return errors.New("give a duration with a unit, such as 90s, or forever")
+		return errors.New("give a duration with a unit, such as 90s or 24h (units are h, m, s and ms), or forever")
 	case d <= 0:
 		return errors.New("an entry needs a time to live above zero, such as 90s, or forever")
 	}
@@ -103,6 +104,9 @@ func (a *app) value(ctx context.Context, arg string, raw bool, r *cache.CacheRep
 	}
 	if raw {
 		return data, r.WithCodec(cache.Raw), nil
+	}
+	if !utf8.Valid(data) {
+		return nil, nil, usagef("the value is not valid UTF-8, and so no JSON; --raw stores bytes")
 	}
 	if !json.Valid(data) {
 		if arg == "-" {
@@ -221,6 +225,9 @@ func interruptible[T any](ctx context.Context, read func() (T, error)) (T, error
 
 // show prints a value that was read; a miss is the answer no.
 func (a *app) show(key string, v cache.Value, raw bool) error {
+	if err := a.outage.over(nil); err != nil { // nobody knows what is there
+		return err
+	}
 	switch {
 	case a.json:
 		return a.showJSON(key, v)
@@ -277,10 +284,21 @@ func writeJSON(w io.Writer, v any) error {
 
 // say prints a yes or no and makes it the exit code.
 func (a *app) say(name string, yes bool) error {
+	if err := a.outage.over(nil); err != nil { // nobody knows which it is
+		return err
+	}
 	if err := a.print(name, yes); err != nil {
 		return err
 	}
 	return answer(yes)
+}
+
+// done is for what needs no answer but in JSON.
+func (a *app) done(name string) error {
+	if !a.json {
+		return nil
+	}
+	return a.printJSON(map[string]any{name: true})
 }
 
 // print prints one datum: bare, or in JSON under its name.

@@ -35,6 +35,13 @@ type Options struct {
 	Keep    bool   // go on serving metrics when all is done, until the context ends
 }
 
+// An ArgumentError is an option that trying again doesn't mend.
+type ArgumentError struct{ error }
+
+func (e ArgumentError) Unwrap() error { return e.error }
+
+func argumentf(format string, args ...any) error { return ArgumentError{fmt.Errorf(format, args...)} }
+
 // Run plays the demonstration on the tree below a folder and reports to out. It
 // fails if a store needed more than one scan or if callers lost a call that is
 // safe to repeat.
@@ -44,7 +51,7 @@ func Run(ctx context.Context, o Options, out io.Writer, logger *slog.Logger) err
 		return err
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return fmt.Errorf("%s is not a directory that can be read", dir)
+		return argumentf("--dir: %s is not a directory that can be read", dir)
 	}
 	folder, err := os.MkdirTemp("", "cachewright-demo-")
 	if err != nil {
@@ -200,7 +207,7 @@ func (d *demo) report(name string, v cache.Value, took []time.Duration, scans in
 		d.say("  %s %d", t, s.Types[t])
 	}
 	d.say("\n  scans of the tree: %d\n", scans)
-	d.say("  reads: %d hits, %d misses\n", hits, misses)
+	d.say("  reads: %d hits, %d misses, each caller's before the lock and, after a miss, another under it\n", hits, misses)
 	d.say("  latency: %s\n", spread(took))
 	if scans != 1 {
 		return fmt.Errorf("store %s: the tree was scanned %d times, and once was promised", name, scans)

@@ -49,12 +49,16 @@ func serveMetrics(address string) (*metrics, error) {
 func listenHere(address string) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, fmt.Errorf("metrics address %q: want HOST:PORT", address)
+		return nil, argumentf("--metrics %s: give HOST:PORT, such as 127.0.0.1:9464", address)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, fmt.Errorf("metrics address %q: only this machine's own are served, such as 127.0.0.1:9464", address)
+		return nil, argumentf("--metrics %s: only this machine's own are served, such as 127.0.0.1:9464", address)
 	}
-	return net.Listen("tcp", address)
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, argumentf("--metrics %s: %w", address, err)
+	}
+	return listener, nil
 }
 
 func measureInto(registry prometheus.Registerer) (*telemetry.Telemetry, error) {
