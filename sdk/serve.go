@@ -63,6 +63,7 @@ func ServeListener(ctx context.Context, d Driver, l net.Listener) error {
 
 // serve runs d for the host that started this process.
 func serve(d Driver) error {
+	takeBallast()
 	host := takeEnvironment()
 	stdout, err := takeProcess(d.Name)
 	if err != nil {

@@ -41,7 +41,7 @@ const (
 	DispatchApart Dispatch = iota
 	// DispatchInline makes a call on one key on the goroutine that reads calls:
 	// it is for a store whose calls never wait, for nothing, and take
-	// microseconds.
+	// microseconds. Their contexts have no deadline of their own.
 	DispatchInline
 	// DispatchTogether makes one GetMany of the Get calls that arrive together,
 	// and one SetMany of the Set calls, and gives all others a goroutine. It is

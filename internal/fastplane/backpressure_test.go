@@ -95,7 +95,7 @@ func TestAQueueThatIsFullRefusesAtOnce(t *testing.T) {
 	calls := fillSlots(t, c)
 	c.mu.Lock()
 	for range maxQueue {
-		c.queue = append(c.queue, &ticket{make(chan *slot, 1)})
+		c.queue = append(c.queue, &ticket{slot: make(chan *slot, 1)})
 	}
 	c.mu.Unlock()
 	_, sent, err := c.Call(context.Background(), &Request{Op: OpGet, Store: 1, Key: "1:k"}) // no deadline: it must not wait

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,6 +29,7 @@ type Client struct {
 	needed  chan struct{}
 	pending atomic.Int32 // calls whose answer has not come, the abandoned ones too
 	expiry  expiry
+	pulse   pulse
 
 	broken chan struct{} // closed when the plane has failed
 	reader sync.WaitGroup
@@ -41,8 +43,14 @@ type Client struct {
 	queue []*ticket
 }
 
-// A ticket is a caller's place in the queue for a slot.
-type ticket struct{ slot chan *slot }
+// A ticket is a caller's place in the queue for a slot. Whoever takes it out of
+// the queue sends one slot, or nil where there will be none.
+type ticket struct {
+	slot     chan *slot
+	deadline int64 // on the client's clock; 0 for none that the client watches
+}
+
+var tickets = sync.Pool{New: func() any { return &ticket{slot: make(chan *slot, 1)} }}
 
 // ErrGone is why calls fail on a plane that was closed.
 var ErrGone = errors.New("the fast plane is closed")
@@ -57,6 +65,7 @@ func NewClient(socket *net.UnixConn) (*Client, error) {
 		broken: make(chan struct{}),
 	}
 	c.expiry.timer = time.AfterFunc(time.Hour, c.expire)
+	c.pulse.timer = time.AfterFunc(time.Hour, c.onBeat)
 	var err error
 	if c.out, err = newOutbox(socket, c.fail); err != nil {
 		return nil, errors.Join(err, socket.Close())
@@ -69,9 +78,12 @@ func NewClient(socket *net.UnixConn) (*Client, error) {
 // reached the other end; an Answer that says StatusFailed is no error of Call.
 // Errors are the context's, wire.ErrOverloaded or a *LostError.
 func (c *Client) Call(ctx context.Context, r *Request) (a Answer, sent bool, err error) {
-	t := timing(ctx, c.start)
+	t, err := timing(ctx, c.start)
+	if err != nil {
+		return a, false, err
+	}
 	r.Timeout = t.left
-	s, err := c.acquire(ctx, bringsValues(r.Op))
+	s, err := c.acquire(ctx, t, bringsValues(r.Op))
 	if err != nil {
 		return a, false, err
 	}
@@ -84,6 +96,7 @@ func (c *Client) Call(ctx context.Context, r *Request) (a Answer, sent bool, err
 	}
 	if c.pending.Load() == 1 && c.leading.CompareAndSwap(false, true) {
 		c.leadFor(s)
+		s.slow.Store(true)
 	} else if !c.leading.Load() {
 		c.call()
 	}
@@ -118,20 +131,22 @@ type limits struct {
 	done     <-chan struct{} // ends the call before; may be nil
 }
 
-func timing(ctx context.Context, start time.Time) limits {
+// timing reads a context, and fails if it has ended.
+func timing(ctx context.Context, start time.Time) (limits, error) {
 	if lazy, ok := ctx.(*lazyctx.Context); ok {
 		deadline, _ := lazy.Deadline()
-		return limits{lazy.Timeout(), true, deadline.Sub(start), lazy.Parent().Done()}
+		parent := lazy.Parent()
+		return limits{lazy.Timeout(), true, deadline.Sub(start), parent.Done()}, parent.Err()
 	}
 	t := limits{done: ctx.Done()}
 	if deadline, ok := ctx.Deadline(); ok {
 		t.left = max(time.Until(deadline), 1)
 	}
-	return t
+	return t, ctx.Err()
 }
 
 // acquire returns a slot, for which it may have to wait.
-func (c *Client) acquire(ctx context.Context, value bool) (*slot, error) {
+func (c *Client) acquire(ctx context.Context, t limits, value bool) (*slot, error) {
 	c.mu.Lock()
 	if c.err != nil {
 		defer c.mu.Unlock()
@@ -148,10 +163,14 @@ func (c *Client) acquire(ctx context.Context, value bool) (*slot, error) {
 		c.mu.Unlock()
 		return nil, fmt.Errorf("%w: %d calls are under way and %d wait", wire.ErrOverloaded, Slots, maxQueue)
 	}
-	t := &ticket{make(chan *slot, 1)}
-	c.queue = append(c.queue, t)
+	place := tickets.Get().(*ticket)
+	place.deadline = int64(t.deadline) // 0 where the context has a timer of its own
+	c.queue = append(c.queue, place)
 	c.mu.Unlock()
-	return c.turn(ctx, t, value)
+	if t.watched {
+		c.watch(t.deadline)
+	}
+	return c.turn(ctx, t, place, value)
 }
 
 // unused returns a free slot, if there is one. It is called with mu held.
@@ -172,45 +191,69 @@ func (c *Client) unused() *slot {
 }
 
 // turn waits for the slot that a ticket brings.
-func (c *Client) turn(ctx context.Context, t *ticket, value bool) (*slot, error) {
+func (c *Client) turn(ctx context.Context, t limits, place *ticket, value bool) (*slot, error) {
 	var s *slot
 	select {
-	case s = <-t.slot:
-	case <-ctx.Done():
-		if c.withdraw(t) {
+	case s = <-place.slot:
+	case <-t.done:
+		if c.withdraw(place) {
+			tickets.Put(place)
 			return nil, queueError(ctx)
 		}
-		if s = <-t.slot; s != nil { // it has come meanwhile
+		if s = <-place.slot; s != nil { // it has come meanwhile
 			c.release(s)
-			return nil, queueError(ctx)
+			s = nil
 		}
 	}
+	tickets.Put(place)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.err != nil {
+	switch {
+	case c.err != nil:
 		return nil, c.err
+	case s == nil:
+		return nil, queueError(ctx)
 	}
 	s.begin(value)
 	return s, nil
 }
 
 func queueError(ctx context.Context) error {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return fmt.Errorf("%w: %d calls were under way all the time: %w", wire.ErrOverloaded, Slots, ctx.Err())
+	err := reason(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%w: %d calls were under way all the time: %w", wire.ErrOverloaded, Slots, err)
 	}
-	return ctx.Err()
+	return err
 }
 
 func (c *Client) withdraw(t *ticket) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for i, queued := range c.queue {
-		if queued == t {
-			c.queue = append(c.queue[:i], c.queue[i+1:]...)
-			return true
-		}
+	i := slices.Index(c.queue, t)
+	if i < 0 {
+		return false
 	}
-	return false
+	c.queue = slices.Delete(c.queue, i, i+1)
+	return true
+}
+
+// dismiss sends those away whose time has run out in the queue, and says when
+// that of the next one will have; 0 for none.
+func (c *Client) dismiss(now int64) (next int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.queue = slices.DeleteFunc(c.queue, func(t *ticket) bool {
+		switch {
+		case t.deadline == 0:
+		case t.deadline <= now:
+			t.slot <- nil
+			return true
+		case next == 0 || t.deadline < next:
+			next = t.deadline
+		}
+		return false
+	})
+	return next
 }
 
 // release gives a slot to the next caller in the queue. After a failure nobody
@@ -272,17 +315,30 @@ func (c *Client) sendSmall(ctx context.Context, s *slot, r *Request, others bool
 	return err
 }
 
-// await waits for the answer. When ctx ends before, the slot is abandoned.
+// await waits for the answer. When ctx ends before, the slot is abandoned. Most
+// calls are over before anybody could think of ending them, and to watch a
+// channel that many share is dear: so done is watched only once the call is slow.
 func (c *Client) await(ctx context.Context, t limits, s *slot) error {
-	done := t.done
+	if t.done != nil && !s.is(phaseDone) {
+		s.endable.Store(true)
+		c.beat()
+	}
+	left := false
 	for !s.is(phaseDone) {
-		select {
-		case <-s.poke:
-			if !t.watched || time.Since(c.start) < t.deadline {
-				continue
+		if t.done == nil || left || !s.slow.Load() {
+			<-s.poke
+		} else {
+			select {
+			case <-s.poke:
+			case <-t.done:
+				left = true
 			}
-		case <-done:
-			done = nil
+		}
+		if s.is(phaseDone) {
+			return nil
+		}
+		if !left && (!t.watched || time.Since(c.start) < t.deadline) {
+			continue
 		}
 		if c.abandon(s) {
 			return reason(ctx)
@@ -334,6 +390,7 @@ func (c *Client) Close() {
 	c.reader.Wait()
 	c.out.close()
 	c.expiry.timer.Stop()
+	c.pulse.timer.Stop()
 }
 
 // fail ends the plane, if it has not ended yet.

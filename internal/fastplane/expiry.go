@@ -34,7 +34,7 @@ func (c *Client) arm(at int64) {
 func (c *Client) expire() {
 	c.expiry.armed.Store(0) // who comes from here on sets it
 	now := int64(time.Since(c.start))
-	next := int64(0)
+	next := c.dismiss(now)
 	for _, s := range c.slots[:c.made.Load()] {
 		at := s.deadline.Load()
 		switch {

@@ -23,7 +23,8 @@ type Manner int
 const (
 	// Apart gives the call a goroutine.
 	Apart Manner = iota
-	// Inline makes it at once, between two frames: it never waits.
+	// Inline makes it at once, between two frames: it never waits, and its context
+	// ends with the plane only.
 	Inline
 	// Together makes one call of all those that one read brought.
 	Together
@@ -49,6 +50,7 @@ type Server struct {
 	jobs    [Slots]atomic.Pointer[job]
 	parts   [Slots]*body // of requests that are not there completely
 	waiting []*job       // for others to be made together with
+	inline  Request      // the one that is being made
 	unsent  bool         // answers are in the outbox that this goroutine has to flush
 	running sync.WaitGroup
 
@@ -189,20 +191,27 @@ func (s *Server) start(id uint64, op Op, b []byte, borrowed bool) error {
 	if err != nil {
 		return err
 	}
+	if manner == Inline {
+		s.makeInline(id, r)
+		return nil
+	}
 	j := &job{id: id, request: r, ctx: lazyctx.WithTimeout(s.base, timeFor(r.Timeout))}
-	switch manner {
-	case Inline:
-		a := s.handler.Handle(j.ctx, &j.request)
-		j.ctx.End()
-		s.add(id, op, &a)
-	case Together:
-		s.admit(j)
+	s.admit(j)
+	if manner == Together {
 		s.waiting = append(s.waiting, j)
-	default:
-		s.admit(j)
+	} else {
 		s.makeApart(j)
 	}
 	return nil
+}
+
+// makeInline makes a call that never waits: nobody can end it, and no clock is
+// asked for it.
+func (s *Server) makeInline(id uint64, r Request) {
+	s.inline = r
+	a := s.handler.Handle(s.base, &s.inline)
+	s.inline = Request{}
+	s.add(id, r.Op, &a)
 }
 
 // headStart is the most by which a call ends before its caller does.

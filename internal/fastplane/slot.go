@@ -25,6 +25,9 @@ type slot struct {
 	generation uint32 // of its use; the reader compares it, under the slot's phase
 	phase      atomic.Uint32
 	deadline   atomic.Int64 // on the client's clock; 0 for none
+	endable    atomic.Bool  // the caller waits, and its context can end the call
+	beats      atomic.Int32 // of the pulse, since then
+	slow       atomic.Bool  // the caller watches its context
 	poke       chan struct{}
 
 	value  bool // the answer's body becomes the caller's
@@ -82,5 +85,8 @@ func (s *slot) takeParts() {
 func (s *slot) clear() {
 	s.phase.Store(uint32(phaseFree))
 	s.deadline.Store(0)
+	s.endable.Store(false)
+	s.beats.Store(0)
+	s.slow.Store(false)
 	s.body, s.parts = nil, nil
 }

@@ -16,9 +16,6 @@ const longSilence = time.Second
 
 // overPlane makes a call of the data path over the fast plane.
 func (s *wireStore) overPlane(ctx context.Context, e effect, r *fastplane.Request) (fastplane.Answer, error) {
-	if err := ctx.Err(); err != nil {
-		return fastplane.Answer{}, err
-	}
 	r.Metadata = wire.OutgoingTrace(ctx).String()
 	a, sent, err := s.plane.Call(ctx, r)
 	if err != nil {
