@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"runtime"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -112,6 +113,7 @@ var badDrivers = map[string]func(){
 		exitOn(err)
 		fmt.Fprint(w, wire.StdinLine("guessed"))
 		os.Stdin = r
+		defer runtime.KeepAlive(w) // collected, it would be closed
 		sdk.Serve(testDriver)
 	},
 }
