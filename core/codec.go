@@ -41,6 +41,13 @@ var (
 	Raw Codec = rawCodec{}
 )
 
+// A misfit says why a codec can't write a value. It matches ErrWrongType, whose
+// own text is about entries that are there.
+type misfit string
+
+func (m misfit) Error() string        { return "the value can't be stored: " + string(m) }
+func (m misfit) Is(target error) bool { return target == ErrWrongType }
+
 // encode writes v with the codec, integers as the text that counters use.
 func encode(c Codec, v any) ([]byte, error) {
 	if text, ok := integerText(v); ok {
@@ -117,13 +124,13 @@ func (jsonCodec) Name() string { return "json" }
 
 func (jsonCodec) Encode(v any) ([]byte, error) {
 	if text, ok := v.(string); ok && !utf8.ValidString(text) {
-		return nil, fmt.Errorf("%w: the string is not valid UTF-8, and JSON has no other; the raw codec takes it", ErrWrongType)
+		return nil, misfit("the string is not valid UTF-8, and JSON has no other; the raw codec takes it")
 	}
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return nil, fmt.Errorf("%w: %T can't be written as JSON", ErrWrongType, v)
+		return nil, misfit(fmt.Sprintf("%T can't be written as JSON: it is or holds what JSON has no form for, such as a function, a channel or NaN", v))
 	}
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }
@@ -182,7 +189,7 @@ func (rawCodec) Encode(v any) ([]byte, error) {
 	case string:
 		return []byte(v), nil
 	}
-	return nil, fmt.Errorf("%w: the raw codec takes []byte, string and integers, not %T", ErrWrongType, v)
+	return nil, misfit(fmt.Sprintf("the raw codec takes []byte, string and integers, not %T", v))
 }
 
 func (rawCodec) IsNull([]byte) bool { return false }

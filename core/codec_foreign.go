@@ -20,7 +20,7 @@ type foreignCodec struct{ name string }
 func (c foreignCodec) Name() string { return c.name }
 
 func (c foreignCodec) Encode(any) ([]byte, error) {
-	return nil, fmt.Errorf("%w: this program has no codec %s; the raw codec takes its bytes", ErrWrongType, c.name)
+	return nil, misfit(fmt.Sprintf("this program has no codec %s; the raw codec takes its bytes", c.name))
 }
 
 func (foreignCodec) IsNull([]byte) bool { return false }

@@ -2,6 +2,8 @@ package core_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -101,6 +103,54 @@ stores.other.password = (hidden) from config.yaml:15`
 	}
 	if err := m.CheckOptions(t.Context()); err == nil || !strings.Contains(err.Error(), "/no/such/program") {
 		t.Errorf("CheckOptions with a driver that can't start: %v", err)
+	}
+}
+
+// What only a driver can refuse is found without a call: a store is opened, and
+// says it under the key that it is about.
+func TestCheckOptionsOpensTheStores(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	path := filepath.Join(folder, "config.yaml")
+	if err := os.WriteFile(path, []byte(`default: good
+drivers:
+  acme: {run: command, command: [./no-such-program]}
+stores:
+  good: {driver: picky, size: 1KiB}
+  bad: {driver: picky, size: 2KiB}
+  one: {driver: acme}
+  locked: {driver: picky, size: 1KiB, lock: {strategy: exclusive}}
+  two: {driver: acme}
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := newFake()
+	picky := sdk.Define("picky", "1", func(_ context.Context, o fakeOptions) (*fakeStore, error) {
+		if o.Size > 1024 {
+			return nil, &sdk.OptionsError{Problems: []sdk.Problem{{Key: "size", Reason: "is more than there is"}}}
+		}
+		return &fakeStore{fake: f}, nil
+	})
+	m, err := cache.Open(inproc.With(t.Context(), map[string]sdk.Driver{"picky": picky}), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close(context.WithoutCancel(t.Context()))
+	err = m.CheckOptions(t.Context())
+	text := strings.ReplaceAll(fmt.Sprint(err), folder+"/", "")
+	for _, want := range []string{
+		"config.yaml:6: stores.bad.size: is more than there is",
+		"config.yaml:3: drivers.acme.command: ",
+	} {
+		if strings.Count(text, want) != 1 {
+			t.Errorf("CheckOptions doesn't say %q once:\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "stores.good") || !errors.Is(err, cache.ErrInvalidConfig) {
+		t.Errorf("CheckOptions: %v", err)
+	}
+	if calls := f.seen(); len(calls) > 0 {
+		t.Errorf("the check made calls: %q", calls)
 	}
 }
 

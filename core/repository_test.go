@@ -311,6 +311,38 @@ func TestErrorsSayWhatWhereAndWhy(t *testing.T) {
 	}
 }
 
+func TestALongKeyIsClippedInTheText(t *testing.T) {
+	f := newFake()
+	r := f.repository(t)
+	f.failing("get", errors.New("the disk is on fire"))
+	key := strings.Repeat("ключ", 100)
+	_, err := r.Get(t.Context(), key)
+	if want := `cache: get "` + strings.Repeat("ключ", 12) + `кл…" in store main (driver fake): the disk is on fire`; err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+	if e, ok := errors.AsType[*cache.Error](err); !ok || e.Key != key {
+		t.Errorf("the key of %#v is not whole", e)
+	}
+}
+
+func TestAValueThatNoCodecWritesIsNamedByItsType(t *testing.T) {
+	r := newFake().repository(t)
+	for _, test := range []struct {
+		codec cache.Codec
+		value any
+		want  string
+	}{
+		{cache.JSON, func() {}, "the value can't be stored: func() can't be written as JSON"},
+		{cache.JSON, "\xff", "the value can't be stored: the string is not valid UTF-8"},
+		{cache.Raw, 1.5, "the value can't be stored: the raw codec takes []byte, string and integers, not float64"},
+	} {
+		err := r.WithCodec(test.codec).Set(t.Context(), "k", test.value, cache.Forever)
+		if !errors.Is(err, cache.ErrWrongType) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%T: %v; want %q in it", test.value, err, test.want)
+		}
+	}
+}
+
 func TestAnUnknownStoreNamesThoseThereAre(t *testing.T) {
 	m := newFake().open(t, cache.Config{})
 	_, err := m.Store("nope")
