@@ -57,7 +57,7 @@ after their batch, and the exit code is 3. An import may be repeated.`,
 			if im.add && im.replace {
 				return usagef("--add and --replace exclude each other; keep one of them")
 			}
-			in, end, err := im.open(args)
+			in, end, err := im.open(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
@@ -76,8 +76,8 @@ after their batch, and the exit code is 3. An import may be repeated.`,
 }
 
 // open finds the source. A terminal as stdin is a command that waits for
-// nobody knows what.
-func (im *importer) open(args []string) (in io.Reader, end func(), err error) {
+// nobody knows what. A pipe that nobody writes to is waited for until ctx is done.
+func (im *importer) open(ctx context.Context, args []string) (in io.Reader, end func(), err error) {
 	if len(args) == 0 || args[0] == "-" {
 		im.source = "stdin"
 		if len(args) == 0 && isTerminal(im.app.stdin) {
@@ -86,7 +86,10 @@ func (im *importer) open(args []string) (in io.Reader, end func(), err error) {
 		return im.app.stdin, func() {}, nil
 	}
 	im.source = args[0]
-	f, err := os.Open(args[0])
+	f, err := interruptible(ctx, func() (*os.File, error) { return os.Open(args[0]) })
+	if ctx.Err() != nil {
+		return nil, nil, fmt.Errorf("open %s: %w", args[0], ctx.Err())
+	}
 	if err != nil {
 		return nil, nil, usagef("%w; give a file that cachewright export wrote", err)
 	}

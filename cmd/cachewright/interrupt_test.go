@@ -51,6 +51,32 @@ func TestASignalIsTheExitCode(t *testing.T) {
 	}
 }
 
+func TestASignalEndsAWaitForAPipe(t *testing.T) {
+	s := newShell(t, testConfig)
+	pipe := filepath.Join(s.dir, "pipe") // which nobody writes to
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	time.AfterFunc(100*time.Millisecond, func() { cancel(interruption{syscall.SIGINT}) })
+	ended := make(chan int, 1)
+	go func() {
+		ended <- run(ctx, []string{"-c", filepath.Join(s.dir, "config.yaml"), "import", pipe}, strings.NewReader(""), io.Discard, io.Discard)
+	}()
+	select {
+	case code := <-ended:
+		if code != 130 {
+			t.Errorf("exit %d, want 130", code)
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("import still waits for its pipe")
+	}
+	writer, err := os.OpenFile(pipe, os.O_WRONLY|syscall.O_NONBLOCK, 0) // lets the reader that was left behind go
+	if err == nil {
+		writer.Close()
+	}
+}
+
 // What looks at everything is cut off too, and shows no half of it.
 func TestASignalEndsALookAtEverything(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts, and never answers
