@@ -61,8 +61,12 @@ var sharingCases = []Case{
 			for i := range 20 {
 				value := fmt.Sprint(i)
 				c.set(c.key("k"), value, sdk.NoExpiry)
-				other.holds(c.key("k"), value)
-				other.says("Delete by the other", other.delete(c.key("k")), true)
+				if got, ok := other.get(c.key("k")); !ok || got != value {
+					t.Fatalf("the other's Get(%s) = %s, %t after Set(%s) here", show(c.key("k")), show(got), ok, show(value))
+				}
+				if !other.delete(c.key("k")) {
+					t.Fatalf("the other's Delete(%s) = false after Set here", show(c.key("k")))
+				}
 				c.misses(c.key("k"))
 			}
 		},
@@ -89,9 +93,10 @@ var sharingCases = []Case{
 		},
 	},
 	{
-		Name: "life/cold-start",
-		Rule: "The first calls of a store that has just been opened work, however many come at once and from wherever.",
-		Run:  coldStart,
+		Name:   "life/cold-start",
+		Rule:   "The first calls of a store that has just been opened work, however many come at once and from wherever.",
+		Advice: adviceShared,
+		Run:    coldStart,
 	},
 	{
 		Name: "life/two-stores",
