@@ -100,3 +100,9 @@ func (v Value) GoString() string { return v.String() }
 
 // LogValue is String.
 func (v Value) LogValue() slog.Value { return slog.StringValue(v.String()) }
+
+var errValueAsValue = errors.New("cache: a Value is what a read found; store or send what it decodes to")
+
+// MarshalText fails, and with it every codec that is given a Value, or something
+// that holds one: its fields are its own, so that nothing would be written.
+func (Value) MarshalText() ([]byte, error) { return nil, errValueAsValue }
