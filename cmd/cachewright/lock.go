@@ -78,7 +78,7 @@ func (f *lockFlags) check(cmd *cobra.Command) error {
 	case f.strategy != "" && f.strategy != "local" && !slices.Contains(lockStrategies, f.strategy):
 		return usagef("there is no strategy %q; give exclusive, lease or redlock", f.strategy)
 	case f.strategy == "local":
-		return usagef("strategy local reaches one process, and this program is one of its own; take exclusive")
+		return usagef("strategy local reaches one process, and this program is one of its own; give exclusive, lease or redlock")
 	case cmd.Flags().ArgsLenAtDash() != 1:
 		return usagef("one KEY stands before --, and the command after it; usage: cachewright %s", cmd.Use)
 	case f.conflictCode < 0 || f.conflictCode > 255:

@@ -255,6 +255,9 @@ func flagError(cmd *cobra.Command, err error) error {
 	if strings.Contains(err.Error(), "unknown shorthand flag") {
 		return usagef("%w; a value that starts with a minus follows --: %s KEY -- -5", err, cmd.CommandPath())
 	}
+	if strings.Contains(err.Error(), "time: ") { // which knows no days
+		return usagef("%w; a duration has a unit, such as 90s or 24h (units are h, m, s and ms)", err)
+	}
 	return usagef("%w; %s --help lists the flags", err, cmd.CommandPath())
 }
 

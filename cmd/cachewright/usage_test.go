@@ -5,6 +5,8 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	cache "github.com/cachewright/cachewright/core"
 )
 
 const usageConfig = `default: file
@@ -44,9 +46,30 @@ func TestMistakesAreNoFailures(t *testing.T) {
 		{args: "demo --metrics " + taken.Addr().String(), code: exitUsage, stderr: "address already in use"},
 		{args: "demo nowhere", code: exitUsage, stderr: "usage: cachewright demo"},
 		{args: "set k 1 --ttl 1d", code: exitUsage, stderr: "units are h, m, s and ms"},
+		{args: "get k --timeout 1d", code: exitUsage, stderr: "units are h, m, s and ms"},
+		{args: "lock k --wait 5 -- true", code: exitUsage, stderr: "units are h, m, s and ms"},
+		{args: "lock k --strategy local -- true", code: exitUsage, stderr: "give exclusive, lease or redlock"},
 		{args: "set k - ", stdin: "\"\xff\"", code: exitUsage, stderr: "not valid UTF-8"},
 		{args: "-s twice get k", code: exitUsage, stderr: "config check --start"},
 	})
+}
+
+// What is advised where a store lacks a strategy is a strategy that it has.
+func TestAdviceOnLocksWorks(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ operations, strategy, want string }{
+		{"add lease renew-lease", "exclusive", ""},
+		{"add", "redlock", ""},
+		{"add", "exclusive", "give --strategy redlock"},
+		{"lease", "exclusive", "give --strategy lease"},
+		{"add lease", "exclusive", "give --strategy lease or redlock"},
+		{"list", "lease", "take another store with -s"},
+	} {
+		err := carries(cache.Capabilities{Operations: strings.Fields(test.operations)}, test.strategy, "main")
+		if test.want == "" && err != nil || test.want != "" && (exitCode(err) != exitUsage || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "local")) {
+			t.Errorf("%s on a store with %s: %v; want %q", test.strategy, test.operations, err, test.want)
+		}
+	}
 }
 
 func TestTouchWithoutATTLEndsNoExpiry(t *testing.T) {
