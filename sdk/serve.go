@@ -84,6 +84,7 @@ func serve(d Driver) error {
 		return err
 	}
 	s := newServer(d, nonce, grpc.Creds(credentials))
+	s.cores = newCoreShare()
 	shutdown := registerController(s)
 	s.startPlane(host.plane)
 	served := make(chan error, 1)

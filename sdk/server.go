@@ -32,6 +32,7 @@ type server struct {
 	closed chan struct{} // closed once stop has closed the stores
 	rpc    *grpc.Server
 
+	cores      *coreShare        // nil where the process is not the driver's alone
 	plane      *fastplane.Server // nil without one
 	planeEnded chan struct{}
 }
@@ -143,6 +144,9 @@ func (s *server) Open(ctx context.Context, r *driverpb.OpenRequest) (*driverpb.O
 	number, err := s.stores.add(in)
 	if err != nil {
 		return nil, errors.Join(err, in.Close(ctx))
+	}
+	if s.cores != nil {
+		s.cores.admit(in.traits.Dispatch)
 	}
 	return &driverpb.OpenReply{
 		Store:        number,

@@ -88,15 +88,15 @@ func (c *Client) Call(ctx context.Context, r *Request) (a Answer, sent bool, err
 		return a, false, err
 	}
 	if t.watched {
-		s.deadline.Store(int64(t.deadline))
 		c.watch(t.deadline)
 	}
 	if sent, err := c.send(ctx, s, r); err != nil {
 		return a, sent, err
 	}
 	if c.pending.Load() == 1 && c.leading.CompareAndSwap(false, true) {
-		c.leadFor(s)
-		s.slow.Store(true)
+		if c.leadFor(s); !s.is(phaseDone) {
+			s.patience.Store(patienceOver)
+		}
 	} else if !c.leading.Load() {
 		c.call()
 	}
@@ -154,7 +154,7 @@ func (c *Client) acquire(ctx context.Context, t limits, value bool) (*slot, erro
 	}
 	if len(c.queue) == 0 {
 		if s := c.unused(); s != nil {
-			s.begin(value)
+			s.begin(value, t.deadline)
 			c.mu.Unlock()
 			return s, nil
 		}
@@ -214,7 +214,7 @@ func (c *Client) turn(ctx context.Context, t limits, place *ticket, value bool) 
 	case s == nil:
 		return nil, queueError(ctx)
 	}
-	s.begin(value)
+	s.begin(value, t.deadline)
 	return s, nil
 }
 
@@ -319,13 +319,12 @@ func (c *Client) sendSmall(ctx context.Context, s *slot, r *Request, others bool
 // calls are over before anybody could think of ending them, and to watch a
 // channel that many share is dear: so done is watched only once the call is slow.
 func (c *Client) await(ctx context.Context, t limits, s *slot) error {
-	if t.done != nil && !s.is(phaseDone) {
-		s.endable.Store(true)
+	if t.done != nil && !s.is(phaseDone) && s.patience.CompareAndSwap(patienceNone, patienceNew) {
 		c.beat()
 	}
 	left := false
 	for !s.is(phaseDone) {
-		if t.done == nil || left || !s.slow.Load() {
+		if t.done == nil || left || s.patience.Load() != patienceOver {
 			<-s.poke
 		} else {
 			select {

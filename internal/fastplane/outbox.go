@@ -26,7 +26,7 @@ const (
 	// unlimited is the room for answers and cancellations.
 	unlimited = 1 << 62
 	// flushRounds is how often a caller writes what others have added meanwhile.
-	flushRounds = 4
+	flushRounds = 16
 )
 
 // An outbox makes few writes of many frames. Whoever adds a frame while nobody

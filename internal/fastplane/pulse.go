@@ -28,15 +28,16 @@ func (c *Client) onBeat() {
 	c.pulse.beating.Store(false) // who comes from here on keeps it going
 	again := false
 	for _, s := range c.slots[:c.made.Load()] {
-		if !s.endable.Load() || !s.is(phaseWaiting) || s.slow.Load() {
+		if !s.is(phaseWaiting) {
 			continue
 		}
-		if s.beats.Add(1) == 1 {
+		if s.patience.CompareAndSwap(patienceNew, patienceOneBeat) {
 			again = true
 			continue
 		}
-		s.slow.Store(true)
-		s.wake()
+		if s.patience.CompareAndSwap(patienceOneBeat, patienceOver) {
+			s.wake()
+		}
 	}
 	if again {
 		c.beat()

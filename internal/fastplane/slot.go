@@ -2,6 +2,7 @@ package fastplane
 
 import (
 	"sync/atomic"
+	"time"
 )
 
 // A phase is where a slot stands in its call.
@@ -15,6 +16,15 @@ const (
 	phaseAbandoned       // the caller has left; the slot is free once the answer has come
 )
 
+// How a caller waits: by the pulse's count of beats, until it is slow and watches
+// its context.
+const (
+	patienceNone    = 0 // its context can't end the call, or nobody waits yet
+	patienceNew     = 1
+	patienceOneBeat = 2
+	patienceOver    = 3
+)
+
 // inlineAnswer is how long an answer can be that needs no buffer of its own.
 const inlineAnswer = 32
 
@@ -25,9 +35,7 @@ type slot struct {
 	generation uint32 // of its use; the reader compares it, under the slot's phase
 	phase      atomic.Uint32
 	deadline   atomic.Int64 // on the client's clock; 0 for none
-	endable    atomic.Bool  // the caller waits, and its context can end the call
-	beats      atomic.Int32 // of the pulse, since then
-	slow       atomic.Bool  // the caller watches its context
+	patience   atomic.Uint32
 	poke       chan struct{}
 
 	value  bool // the answer's body becomes the caller's
@@ -66,12 +74,15 @@ func (s *slot) fill(status Status, b []byte) {
 }
 
 // begin starts the slot's next use. It is called with the client locked.
-func (s *slot) begin(value bool) {
+func (s *slot) begin(value bool, deadline time.Duration) {
 	select {
 	case <-s.poke:
 	default:
 	}
 	s.generation++
+	if s.deadline.Load() != int64(deadline) {
+		s.deadline.Store(int64(deadline))
+	}
 	s.value = value
 	s.phase.Store(uint32(phaseWaiting))
 }
@@ -84,9 +95,8 @@ func (s *slot) takeParts() {
 // clear ends a use.
 func (s *slot) clear() {
 	s.phase.Store(uint32(phaseFree))
-	s.deadline.Store(0)
-	s.endable.Store(false)
-	s.beats.Store(0)
-	s.slow.Store(false)
+	if s.patience.Load() != 0 { // a store costs ten times a load
+		s.patience.Store(0)
+	}
 	s.body, s.parts = nil, nil
 }
