@@ -91,6 +91,8 @@ func parseEntry(line []byte) (entry, error) {
 	switch {
 	case e.Key == "":
 		return e, errors.New("has no key; a line is " + entryForm)
+	case lostInKey(line, e.Key):
+		return e, errors.New("has a key with half of a surrogate pair, which is no character")
 	case strings.ContainsRune(e.Key, 0):
 		return e, errors.New("has a key with a NUL, which no key can hold")
 	case (e.Value == nil) == (e.Base64 == nil):
@@ -99,6 +101,20 @@ func parseEntry(line []byte) (entry, error) {
 		return e, errors.New("has a ttl_ms that is no time to live; leave it out for an entry that stays for ever")
 	}
 	return e, nil
+}
+
+// lostInKey tells a key in which the decoder put U+FFFD in the place of what is no
+// character: keys that differ would become one.
+func lostInKey(line []byte, key string) bool {
+	var spelled struct {
+		Key json.RawMessage `json:"key"`
+	}
+	in := strings.Count(key, "\ufffd")
+	if in == 0 || json.Unmarshal(line, &spelled) != nil {
+		return false
+	}
+	text := strings.ToLower(string(spelled.Key))
+	return in > strings.Count(text, "\ufffd")+strings.Count(text, `\ufffd`)
 }
 
 func entryError(line []byte, err error) error {

@@ -154,6 +154,8 @@ func TestLinesThatAreNoEntries(t *testing.T) {
 		`{"key":"a","value":hunter2}`:                        "is not valid JSON",
 		"{\"key\":\"\xff\",\"value\":1}":                     "is not valid UTF-8",
 		"\ufeff{\"key\":\"a\",\"value\":1}":                  "starts with a byte order mark",
+		`{"key":"a\ud800","value":1}`:                        "half of a surrogate pair",
+		`{"key":"\ufffd\uDFFF","value":1}`:                   "half of a surrogate pair",
 	} {
 		_, err := parseEntry([]byte(line))
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
@@ -164,6 +166,7 @@ func TestLinesThatAreNoEntries(t *testing.T) {
 
 func FuzzEntriesComeBackByteForByte(f *testing.F) {
 	f.Add("k", []byte(`{"a":1}`), int64(1))
+	f.Add("\ufffd😀\ufffd", []byte("1"), int64(1)) // which are characters like others
 	f.Add("k", []byte("\"\u2028<\""), int64(0))
 	f.Add("\"\n", []byte{0xff}, int64(1500))
 	f.Add("k", []byte(" 1"), int64(1))
