@@ -16,6 +16,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/cachewright/cachewright/bench/internal/pingpong"
 	"github.com/cachewright/cachewright/bench/internal/slow"
 	"github.com/cachewright/cachewright/bench/internal/unary"
 	"github.com/cachewright/cachewright/sdk"
@@ -37,6 +38,8 @@ func main() {
 		err = runCheck(ctx, args)
 	case "unary-plugin":
 		unary.Serve()
+	case "ping-pong":
+		err = pingpong.Serve()
 	case "slow-driver":
 		sdk.Serve(slow.Driver)
 	case "driver":

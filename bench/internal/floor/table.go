@@ -52,6 +52,10 @@ var Floors = []Floor{
 // Watched are further ratios: they have no floor, and must not fall either.
 var Watched = []Floor{
 	{
+		Work: "memory Get 100 B, 1 caller", Contest: "memory/get/100B/1", Of: "fast", Against: "ping-pong",
+		Measure: Slower, Baseline: "a bare ping-pong between two Go processes over a socket pair",
+	},
+	{
 		Work: "memory Get 100 B, 8 callers", Contest: "memory/get/100B/8", Of: "fast", Against: "unary",
 		Measure: Throughput, Baseline: "unary gRPC through go-plugin, unix socket, no TLS",
 	},

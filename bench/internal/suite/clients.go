@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/cachewright/cachewright/bench/internal/client"
+	"github.com/cachewright/cachewright/bench/internal/pingpong"
 	"github.com/cachewright/cachewright/bench/internal/unary"
 )
 
@@ -25,6 +26,14 @@ func (s *Suite) openPlugins(context.Context) (err error) {
 		started := *p.client
 		s.onClose(func(context.Context) error { started.Close(); return nil })
 	}
+	return nil
+}
+
+func (s *Suite) openPingPong(context.Context) (err error) {
+	if s.ping, err = pingpong.Start(s.options.Program, "ping-pong"); err != nil {
+		return err
+	}
+	s.onClose(func(context.Context) error { return s.ping.Close() })
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cachewright/cachewright/bench/internal/client"
 	"github.com/cachewright/cachewright/bench/internal/contest"
+	"github.com/cachewright/cachewright/bench/internal/pingpong"
 	"github.com/cachewright/cachewright/bench/internal/rig"
 	"github.com/cachewright/cachewright/bench/internal/unary"
 )
@@ -41,6 +42,7 @@ type Suite struct {
 	another *Plane // the fast plane of another host, for locks between two
 	plain   *unary.Client
 	secure  *unary.Client
+	ping    *pingpong.Client
 	otter   client.Otter
 	tcp     redisClients
 	unix    redisClients
@@ -52,7 +54,7 @@ type Suite struct {
 func Open(ctx context.Context, r *rig.Rig, o Options) (*Suite, error) {
 	s := &Suite{options: o, rig: r}
 	for _, step := range []func(context.Context) error{
-		s.openPlanes, s.openPlugins, s.openClients,
+		s.openPlanes, s.openPlugins, s.openPingPong, s.openClients,
 		s.memory, s.paced, s.redis, s.memcached, s.database, s.files, s.remember, s.locks,
 	} {
 		if err := step(ctx); err != nil {
