@@ -141,6 +141,20 @@ func ExampleDeferred() {
 	// 2 <nil>
 }
 
+// A Value is what a read found, and nothing to store or to send: that says so.
+func ExampleValue_MarshalText() {
+	ctx, caches := context.Background(), openMemory()
+	defer caches.Close(ctx)
+
+	v, _ := caches.Get(ctx, "ada")
+	fmt.Println(caches.Set(ctx, "copy", v, cache.Forever) != nil)
+	_, err := v.MarshalText()
+	fmt.Println(err)
+	// Output:
+	// true
+	// cache: a Value is what a read found; store or send what it decodes to
+}
+
 // A miss and a stored null are two answers.
 func ExampleValue() {
 	ctx, caches := context.Background(), openMemory()
