@@ -47,7 +47,8 @@ type Client struct {
 // the queue sends one slot, or nil where there will be none.
 type ticket struct {
 	slot     chan *slot
-	deadline int64 // on the client's clock; 0 for none that the client watches
+	value    bool
+	deadline time.Duration // on the client's clock; 0 for none that the client watches
 }
 
 var tickets = sync.Pool{New: func() any { return &ticket{slot: make(chan *slot, 1)} }}
@@ -164,13 +165,13 @@ func (c *Client) acquire(ctx context.Context, t limits, value bool) (*slot, erro
 		return nil, fmt.Errorf("%w: %d calls are under way and %d wait", wire.ErrOverloaded, Slots, maxQueue)
 	}
 	place := tickets.Get().(*ticket)
-	place.deadline = int64(t.deadline) // 0 where the context has a timer of its own
+	place.value, place.deadline = value, t.deadline
 	c.queue = append(c.queue, place)
 	c.mu.Unlock()
 	if t.watched {
 		c.watch(t.deadline)
 	}
-	return c.turn(ctx, t, place, value)
+	return c.turn(ctx, t, place)
 }
 
 // unused returns a free slot, if there is one. It is called with mu held.
@@ -191,7 +192,7 @@ func (c *Client) unused() *slot {
 }
 
 // turn waits for the slot that a ticket brings.
-func (c *Client) turn(ctx context.Context, t limits, place *ticket, value bool) (*slot, error) {
+func (c *Client) turn(ctx context.Context, t limits, place *ticket) (*slot, error) {
 	var s *slot
 	select {
 	case s = <-place.slot:
@@ -206,16 +207,13 @@ func (c *Client) turn(ctx context.Context, t limits, place *ticket, value bool) 
 		}
 	}
 	tickets.Put(place)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch {
-	case c.err != nil:
-		return nil, c.err
-	case s == nil:
-		return nil, queueError(ctx)
+	if s != nil {
+		return s, nil
 	}
-	s.begin(value, t.deadline)
-	return s, nil
+	if err := c.Err(); err != nil {
+		return nil, err
+	}
+	return nil, queueError(ctx)
 }
 
 func queueError(ctx context.Context) error {
@@ -245,11 +243,11 @@ func (c *Client) dismiss(now int64) (next int64) {
 	c.queue = slices.DeleteFunc(c.queue, func(t *ticket) bool {
 		switch {
 		case t.deadline == 0:
-		case t.deadline <= now:
+		case int64(t.deadline) <= now:
 			t.slot <- nil
 			return true
-		case next == 0 || t.deadline < next:
-			next = t.deadline
+		case next == 0 || int64(t.deadline) < next:
+			next = int64(t.deadline)
 		}
 		return false
 	})
@@ -272,6 +270,7 @@ func (c *Client) release(s *slot) {
 	next := c.queue[0]
 	c.queue[0] = nil
 	c.queue = c.queue[1:]
+	s.begin(next.value, next.deadline)
 	next.slot <- s
 }
 

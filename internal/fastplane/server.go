@@ -51,6 +51,7 @@ type Server struct {
 	parts   [Slots]*body // of requests that are not there completely
 	waiting []*job       // for others to be made together with
 	inline  Request      // the one that is being made
+	made    int          // inline
 	unsent  bool         // answers are in the outbox that this goroutine has to flush
 	running sync.WaitGroup
 
@@ -117,10 +118,7 @@ func (s *Server) read() error {
 			}
 		}
 		s.makeTogether()
-		if s.unsent {
-			s.unsent = false
-			s.out.flush(false)
-		}
+		s.flush()
 	}
 }
 
@@ -212,6 +210,21 @@ func (s *Server) makeInline(id uint64, r Request) {
 	a := s.handler.Handle(s.base, &s.inline)
 	s.inline = Request{}
 	s.add(id, r.Op, &a)
+	if s.made++; s.made%flushEvery == 0 {
+		s.flush()
+	}
+}
+
+// flushEvery is how many calls are made inline before their answers go out: the
+// host works on them while this process makes the next.
+const flushEvery = 32
+
+// flush sends the answers of the reading goroutine.
+func (s *Server) flush() {
+	if s.unsent {
+		s.unsent = false
+		s.out.flush(false)
+	}
 }
 
 // headStart is the most by which a call ends before its caller does.
