@@ -21,7 +21,7 @@ func TestACurveMayGrowInProportionAndNoFaster(t *testing.T) {
 		"one whose start hides the bend":     {[]float64{100, 100, 10_000}, 1, 1},
 		"one that falls and then grows fast": {[]float64{100, 1, 50}, 1, 1},
 	} {
-		c := curve{name, sizes, test.costs}
+		c := curve{name: name, sizes: sizes, costs: test.costs}
 		if got := c.linear(); len(got) != test.linear {
 			t.Errorf("%s: %d faults against linear, want %d: %v", name, len(got), test.linear, got)
 		}

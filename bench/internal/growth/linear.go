@@ -10,9 +10,14 @@ import (
 // too small may cost.
 const slack = 2.5
 
+// coldSlack is slack for goroutines whose stacks alone outgrow the caches: every
+// step of a call then waits for memory, in whatever code it is.
+const coldSlack = 4
+
 // A curve is a cost by size, from the smallest size to the largest.
 type curve struct {
 	name  string
+	slack float64 // 0: slack
 	sizes []int
 	costs []float64
 }
@@ -30,9 +35,13 @@ func (c curve) linear() []string { return c.faults(1) }
 func (c curve) level() []string { return c.faults(0) }
 
 func (c curve) faults(power int) (faults []string) {
+	most := c.slack
+	if most == 0 {
+		most = slack
+	}
 	for i := range c.costs {
 		for j := range i {
-			allowed := slack * c.costs[j]
+			allowed := most * c.costs[j]
 			if power == 1 {
 				allowed *= float64(c.sizes[i]) / float64(c.sizes[j])
 			}
