@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"sync"
 	"syscall"
-	"time"
 )
 
 const (
@@ -49,14 +48,6 @@ type outbox struct {
 	flushing bool
 	closed   bool
 	drained  chan struct{} // closed when buf is next taken; nil if nobody waits
-}
-
-// An attempt is a write that doesn't wait.
-type attempt struct {
-	buf []byte
-	n   int
-	err error
-	run func(fd uintptr) bool
 }
 
 func newOutbox(socket *net.UnixConn, failed func(error)) (*outbox, error) {
@@ -115,49 +106,6 @@ func (o *outbox) wait(ctx context.Context, drained <-chan struct{}) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// send adds the frames of one body, head and tail together, and flushes. A
-// large one goes in parts, each of which lets others in before it. begun says
-// whether the first part went out.
-func (o *outbox) send(ctx context.Context, m message, others bool) (begun bool, err error) {
-	room := roomForFrames
-	for k := m.kind; ; k = kindMore {
-		left := len(m.head) + len(m.tail)
-		if left > maxPart {
-			room = roomForParts
-		}
-		flush, err := o.add(ctx, room, func(b []byte) []byte { return m.appendPart(b, k) })
-		if err != nil {
-			return k == kindMore, err
-		}
-		if flush {
-			o.flush(others)
-		}
-		if left <= maxPart {
-			return true, nil
-		}
-	}
-}
-
-// A message is a body on its way out: head and then tail, which are cut as they
-// go.
-type message struct {
-	kind       kind
-	code       uint8
-	id         uint64
-	head, tail []byte
-}
-
-func (m *message) appendPart(b []byte, k kind) []byte {
-	size := len(m.head) + len(m.tail)
-	n := min(size, maxPart)
-	b = appendHeader(b, k, m.code, m.id, n, size)
-	fromHead := min(n, len(m.head))
-	fromTail := n - fromHead
-	b = append(append(b, m.head[:fromHead]...), m.tail[:fromTail]...)
-	m.head, m.tail = m.head[fromHead:], m.tail[fromTail:]
-	return b
 }
 
 // flush writes what is there. It is for whoever unlock told to. With others at
@@ -225,63 +173,6 @@ func (o *outbox) outgrown(buf []byte) bool {
 		o.calm++
 	}
 	return o.calm > calmWrites && cap(buf) > plainBuffer
-}
-
-// try writes as much as the socket takes at once.
-func (o *outbox) try(buf []byte) (int, error) {
-	o.attempt.buf, o.attempt.n, o.attempt.err = buf, 0, nil
-	err := o.raw.Write(o.attempt.run)
-	o.attempt.buf = nil
-	if err == nil {
-		err = o.attempt.err
-	}
-	return o.attempt.n, err
-}
-
-// deliver is the courier. Its writes wait, for as long as the other end does
-// not read.
-func (o *outbox) deliver() {
-	defer close(o.done)
-	for {
-		select {
-		case buf := <-o.courier:
-			o.writeAll(buf)
-		case <-o.quit:
-			return
-		}
-	}
-}
-
-func (o *outbox) writeAll(buf []byte) {
-	for ok := true; ok; buf, ok = o.take() {
-		if len(buf) == 0 {
-			continue
-		}
-		if _, err := o.socket.Write(buf); err != nil {
-			o.failed(err)
-		}
-		o.give(buf)
-	}
-}
-
-// settleStep is how often a closing outbox is looked at.
-const settleStep = time.Millisecond
-
-// settle returns when everything is written, or ctx ends.
-func (o *outbox) settle(ctx context.Context) {
-	for !o.settled() {
-		select {
-		case <-time.After(settleStep):
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-func (o *outbox) settled() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.closed || !o.flushing && len(o.buf) == 0
 }
 
 // close drops what is not written and takes nothing any more. The socket is

@@ -1,0 +1,145 @@
+package fastplane
+
+import (
+	"bytes"
+	"encoding/binary"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cachewright/cachewright/internal/lazyctx"
+	"github.com/cachewright/cachewright/internal/wire"
+)
+
+// A job is a call under way.
+type job struct {
+	id      uint64
+	request Request
+	ctx     *lazyctx.Context
+	cancel  func()
+}
+
+// start makes a call, or has it made. A body that is borrowed is valid until
+// the next read.
+func (s *Server) start(id uint64, op Op, b []byte, borrowed bool) error {
+	if len(b) < 8 {
+		return broken("a request %d of %d bytes", op, len(b))
+	}
+	manner := s.handler.Manner(binary.LittleEndian.Uint64(b), op)
+	if borrowed && manner != Inline {
+		b = bytes.Clone(b)
+	}
+	r, err := parseRequest(op, b)
+	if err != nil {
+		return err
+	}
+	if manner == Inline {
+		s.makeInline(id, r)
+		return nil
+	}
+	j := &job{id: id, request: r, ctx: lazyctx.WithTimeout(s.base, timeFor(r.Timeout))}
+	s.admit(j)
+	if manner == Together {
+		s.waiting = append(s.waiting, j)
+	} else {
+		s.makeApart(j)
+	}
+	return nil
+}
+
+// makeInline makes a call that never waits: nobody can end it, and no clock is
+// asked for it.
+func (s *Server) makeInline(id uint64, r Request) {
+	s.inline = r
+	a := s.handler.Handle(s.base, &s.inline)
+	s.inline = Request{}
+	s.add(id, r.Op, &a)
+	if s.made++; s.made%flushEvery == 0 {
+		s.flush()
+	}
+}
+
+// flushEvery is how many calls are made inline before their answers go out: the
+// host works on them while this process makes the next.
+const flushEvery = 32
+
+// headStart is the most by which a call ends before its caller does.
+const headStart = 20 * time.Millisecond
+
+// timeFor is how long a call may take whose caller waits for left: a little
+// less, so that what the store has to say of it arrives in time.
+func timeFor(left time.Duration) time.Duration {
+	if left <= 0 {
+		return wire.DefaultDeadline
+	}
+	return left - min(left/20, headStart)
+}
+
+func (s *Server) admit(j *job) {
+	j.cancel = j.ctx.End
+	s.jobs[uint32(j.id)].Store(j)
+}
+
+func (s *Server) makeApart(j *job) {
+	s.running.Go(func() {
+		a := s.handler.Handle(j.ctx, &j.request)
+		s.answer(j, &a)
+	})
+}
+
+// makeTogether makes the calls that wait for each other.
+func (s *Server) makeTogether() {
+	for len(s.waiting) > 0 {
+		group := s.nextGroup()
+		if len(group) == 1 {
+			s.makeApart(group[0])
+			continue
+		}
+		s.makeGroup(group)
+	}
+}
+
+// nextGroup takes the first waiting call and those like it.
+func (s *Server) nextGroup() []*job {
+	first := &s.waiting[0].request
+	group := make([]*job, 0, len(s.waiting))
+	rest := s.waiting[:0]
+	for _, j := range s.waiting {
+		if j.request.Op == first.Op && j.request.Store == first.Store && j.request.Metadata == first.Metadata {
+			group = append(group, j)
+		} else {
+			rest = append(rest, j)
+		}
+	}
+	clear(s.waiting[len(rest):])
+	s.waiting = rest
+	return group
+}
+
+// makeGroup gives the calls one context: it ends when the last of them would
+// have to, or none is wanted any more.
+func (s *Server) makeGroup(group []*job) {
+	longest := group[0].ctx.Timeout()
+	for _, j := range group {
+		longest = max(longest, j.ctx.Timeout())
+	}
+	ctx := lazyctx.WithTimeout(s.base, longest)
+	wanted := new(atomic.Int32)
+	wanted.Store(int32(len(group)))
+	for _, j := range group {
+		j.cancel = sync.OnceFunc(func() {
+			if wanted.Add(-1) == 0 {
+				ctx.End()
+			}
+		})
+	}
+	s.running.Go(func() {
+		defer ctx.End()
+		requests := make([]*Request, len(group))
+		for i, j := range group {
+			requests[i] = &j.request
+		}
+		answers := s.handler.Together(ctx, requests)
+		s.answerAll(group, answers)
+	})
+}
