@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"runtime"
 
 	"google.golang.org/grpc"
 
@@ -63,7 +64,7 @@ func ServeListener(ctx context.Context, d Driver, l net.Listener) error {
 
 // serve runs d for the host that started this process.
 func serve(d Driver) error {
-	takeBallast()
+	defer runtime.KeepAlive(newBallast())
 	host := takeEnvironment()
 	stdout, err := takeProcess(d.Name)
 	if err != nil {

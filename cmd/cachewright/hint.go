@@ -26,9 +26,11 @@ func (a *app) hint(err error) string {
 		target error
 		text   string
 	}{
+		{cache.ErrInternal, "the driver broke: --debug shows its log, with the trace; its author wants to know"},
 		{cache.ErrMaybeApplied, "nobody knows whether it was done: look with cachewright get before you repeat it"},
 		{context.DeadlineExceeded, "--timeout gives the command more time; cachewright doctor looks at what is slow"},
 		{cache.ErrInvalidConfig, "mend it, then cachewright " + check + "; docs/configuration.md explains every key"},
+		{cache.ErrDriverUnavailable, "--debug shows the driver's log; cachewright doctor" + store + " looks into it"},
 		{cache.ErrUnavailable, "cachewright doctor" + store + " looks into it"},
 		{cache.ErrOverloaded, "nothing was done; try again in a moment"},
 		{cache.ErrInvalidTTL, "give a duration above zero, such as 90s or 24h; without --ttl an entry stays for ever"},
