@@ -27,15 +27,13 @@ func (s *store) Touch(ctx context.Context, key string, ttl time.Duration) (touch
 	return s.exec(ctx, repeatable, s.sql.touch, key, lifetime(ttl))
 }
 
-// longestDays is the most that a duration counts.
-const longestDays = int32(math.MaxInt64 / (24 * time.Hour))
-
 // duration reads a difference of two times, rounded up to a millisecond. The
-// server counts its days apart, and has more of them.
+// server counts its days apart, and has more of them than a duration.
 func duration(i pgtype.Interval) time.Duration {
-	if i.Days >= longestDays {
-		return math.MaxInt64 / time.Millisecond * time.Millisecond
-	}
-	d := time.Duration(i.Days)*24*time.Hour + time.Duration(i.Microseconds)*time.Microsecond
-	return (d + time.Millisecond - 1) / time.Millisecond * time.Millisecond
+	const (
+		day     = int64(24 * time.Hour / time.Millisecond)
+		longest = math.MaxInt64 / int64(time.Millisecond)
+	)
+	left := int64(i.Days)*day + (i.Microseconds+999)/1000 // no count of days is too much for this
+	return time.Duration(min(left, longest)) * time.Millisecond
 }
