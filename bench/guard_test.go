@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -15,9 +16,14 @@ import (
 
 // TestMain lets the test binary be a plugin, too; a driver it is already.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == "unary-plugin" {
-		unary.Serve()
-		return
+	if len(os.Args) > 1 {
+		if play := roles[os.Args[1]]; play != nil {
+			if err := play(); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			return
+		}
 	}
 	os.Exit(m.Run())
 }

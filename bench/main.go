@@ -36,16 +36,14 @@ func main() {
 		err = runGrowth(ctx, args)
 	case "check":
 		err = runCheck(ctx, args)
-	case "unary-plugin":
-		unary.Serve()
-	case "ping-pong":
-		err = pingpong.Serve()
-	case "slow-driver":
-		sdk.Serve(slow.Driver)
 	case "driver":
 		err = serveProfiled(args)
 	default:
-		usage()
+		play := roles[command]
+		if play == nil {
+			usage()
+		}
+		err = play()
 	}
 	if errors.Is(err, errFailed) { // the last line has said so
 		os.Exit(1)
@@ -54,6 +52,14 @@ func main() {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
+}
+
+// roles are the contenders that this program starts itself as, by the argument
+// that says so.
+var roles = map[string]func() error{
+	"unary-plugin": func() error { unary.Serve(); return nil },
+	"ping-pong":    pingpong.Serve,
+	"slow-driver":  func() error { sdk.Serve(slow.Driver); return nil },
 }
 
 func usage() {
