@@ -81,7 +81,7 @@ func TestABadPeerEndsEveryCallAndEveryLaterOne(t *testing.T) {
 					t.Errorf("a call ended with %v, sent %v, status %d", r.err, r.sent, r.Status)
 				}
 			}
-			await(t, c.Broken())
+			await(t, c.broken)
 			if r := await(t, c.begin(context.Background(), requests[0])); !isLost(r.err) || r.sent {
 				t.Errorf("a later call ended with %v, sent %v", r.err, r.sent)
 			}

@@ -106,9 +106,6 @@ func (e *LostError) Error() string { return "the fast plane failed: " + e.Cause.
 // Unwrap returns the cause.
 func (e *LostError) Unwrap() error { return e.Cause }
 
-// Broken is closed when the plane has failed; Err says why.
-func (c *Client) Broken() <-chan struct{} { return c.broken }
-
 // Err is why the plane has failed, or nil.
 func (c *Client) Err() error {
 	c.mu.Lock()
