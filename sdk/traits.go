@@ -37,14 +37,16 @@ type Traits struct {
 type Dispatch int
 
 const (
-	// DispatchApart gives every call a goroutine.
+	// DispatchApart lets every call wait, for a disk or a server, while others go
+	// on: it gives it a goroutine, or that of a reader whom another relieves if
+	// the call takes long.
 	DispatchApart Dispatch = iota
 	// DispatchInline makes a call on one key on the goroutine that reads calls:
 	// it is for a store whose calls never wait, for nothing, and take
 	// microseconds. Their contexts have no deadline of their own.
 	DispatchInline
 	// DispatchTogether makes one GetMany of the Get calls that arrive together,
-	// and one SetMany of the Set calls, and gives all others a goroutine. It is
+	// and one SetMany of the Set calls, and makes all others apart. It is
 	// for a Batcher that answers many keys in about the time of one, and answers
 	// each key as Get and Set do. Such a batch ends when the last of its callers
 	// has to, so that one slow key delays the others.

@@ -17,6 +17,9 @@ type Client struct {
 	start  time.Time // of the clock of deadlines
 
 	in      *inbox      // belongs to whoever leads
+	spin    wager       // of a caller that leads
+	crowd   wager       // of the reader: that it spins for many
+	timed   bool        // the socket has a deadline
 	leading atomic.Bool // somebody reads the socket
 	needed  chan struct{}
 	pending atomic.Int32 // calls whose answer has not come, the abandoned ones too
@@ -43,13 +46,17 @@ func NewClient(socket *net.UnixConn) (*Client, error) {
 	c := &Client{
 		socket: socket,
 		start:  time.Now(),
-		in:     newInbox(socket),
+		spin:   newSpin(),
+		crowd:  newSpin(),
 		needed: make(chan struct{}, 1),
 		broken: make(chan struct{}),
 	}
 	c.expiry.timer = time.AfterFunc(time.Hour, c.expire)
 	c.pulse.timer = time.AfterFunc(time.Hour, c.onBeat)
 	var err error
+	if c.in, err = newInbox(socket); err != nil {
+		return nil, errors.Join(err, socket.Close())
+	}
 	if c.out, err = newOutbox(socket, c.fail); err != nil {
 		return nil, errors.Join(err, socket.Close())
 	}

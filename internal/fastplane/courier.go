@@ -5,25 +5,6 @@ import (
 	"time"
 )
 
-// An attempt is a write that doesn't wait.
-type attempt struct {
-	buf []byte
-	n   int
-	err error
-	run func(fd uintptr) bool
-}
-
-// try writes as much as the socket takes at once.
-func (o *outbox) try(buf []byte) (int, error) {
-	o.attempt.buf, o.attempt.n, o.attempt.err = buf, 0, nil
-	err := o.raw.Write(o.attempt.run)
-	o.attempt.buf = nil
-	if err == nil {
-		err = o.attempt.err
-	}
-	return o.attempt.n, err
-}
-
 // deliver is the courier. Its writes wait, for as long as the other end does
 // not read.
 func (o *outbox) deliver() {

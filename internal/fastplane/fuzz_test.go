@@ -24,7 +24,7 @@ func FuzzClient(f *testing.F) {
 		host, driver := ends(t)
 		c, err := NewClient(host)
 		must(t, err)
-		peer := &player{driver, newInbox(driver)}
+		peer := newPlayer(t, driver)
 		must(t, driver.SetDeadline(time.Now().Add(hangGuard)))
 		var calls []<-chan result
 		for _, r := range []Request{{Op: OpGet}, {Op: OpTTL}, {Op: OpGetMany}, {Op: OpSetMany}, {Op: OpAcquireLease}} {

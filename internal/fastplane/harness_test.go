@@ -68,6 +68,13 @@ type player struct {
 	in *inbox
 }
 
+func newPlayer(t testing.TB, socket *net.UnixConn) *player {
+	t.Helper()
+	in, err := newInbox(socket)
+	must(t, err)
+	return &player{socket, in}
+}
+
 // played makes a client whose driver the test plays.
 func played(t testing.TB) (*Client, *player) {
 	t.Helper()
@@ -76,7 +83,7 @@ func played(t testing.TB) (*Client, *player) {
 	must(t, err)
 	t.Cleanup(c.Close)
 	must(t, driver.SetDeadline(time.Now().Add(hangGuard)))
-	return c, &player{driver, newInbox(driver)}
+	return c, newPlayer(t, driver)
 }
 
 // served makes a server whose host the test plays. done tells what Serve
@@ -89,7 +96,7 @@ func served(t testing.TB, h Handler) (host *player, done <-chan error) {
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve() }()
 	must(t, socket.SetDeadline(time.Now().Add(hangGuard)))
-	return &player{socket, newInbox(socket)}, ended
+	return newPlayer(t, socket), ended
 }
 
 // next reads the next frame, which stays valid until the one after it.

@@ -2,6 +2,7 @@ package fastplane
 
 import (
 	"io"
+	"net"
 )
 
 const (
@@ -16,14 +17,21 @@ const (
 // An inbox takes frames off a connection. It is resumable: a read that was
 // interrupted by its deadline loses nothing.
 type inbox struct {
-	from  io.Reader
-	buf   []byte
-	start int // of what has not been taken
-	end   int
-	calm  int
+	socket *net.UnixConn
+	reader *attempt
+	buf    []byte
+	start  int // of what has not been taken
+	end    int
+	calm   int
 }
 
-func newInbox(from io.Reader) *inbox { return &inbox{from: from, buf: make([]byte, smallBuffer)} }
+func newInbox(socket *net.UnixConn) (*inbox, error) {
+	reader, err := attemptToRead(socket)
+	if err != nil {
+		return nil, err
+	}
+	return &inbox{socket: socket, reader: reader, buf: make([]byte, smallBuffer)}, nil
+}
 
 // next returns the next frame that is there, if it is whole. Its part is valid
 // until the next fill.
@@ -36,10 +44,18 @@ func (in *inbox) next() (f frame, ok bool, err error) {
 	return f, true, nil
 }
 
-// fill reads once.
+// poll reads what there is, which may be nothing.
+func (in *inbox) poll() bool {
+	in.makeRoom()
+	n, _ := in.reader.on(in.buf[in.end:]) // fill says what is wrong
+	in.end += n
+	return n > 0
+}
+
+// fill reads once, and waits for something to read.
 func (in *inbox) fill() error {
 	in.makeRoom()
-	n, err := in.from.Read(in.buf[in.end:])
+	n, err := in.socket.Read(in.buf[in.end:])
 	in.end += n
 	if n > 0 {
 		return nil

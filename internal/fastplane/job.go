@@ -15,6 +15,7 @@ import (
 type job struct {
 	id      uint64
 	request Request
+	joins   bool // calls of its kind are made together
 	ctx     *lazyctx.Context
 	cancel  func()
 }
@@ -37,13 +38,9 @@ func (s *Server) start(id uint64, op Op, b []byte, borrowed bool) error {
 		s.makeInline(id, r)
 		return nil
 	}
-	j := &job{id: id, request: r, ctx: lazyctx.WithTimeout(s.base, timeFor(r.Timeout))}
+	j := &job{id: id, request: r, joins: manner == Together, ctx: lazyctx.WithTimeout(s.base, timeFor(r.Timeout))}
 	s.admit(j)
-	if manner == Together {
-		s.waiting = append(s.waiting, j)
-	} else {
-		s.makeApart(j)
-	}
+	s.waiting = append(s.waiting, j)
 	return nil
 }
 
@@ -80,15 +77,30 @@ func (s *Server) admit(j *job) {
 	s.jobs[uint32(j.id)].Store(j)
 }
 
-func (s *Server) makeApart(j *job) {
+// aside has a goroutine do something about jobs.
+func (s *Server) aside(do func()) {
+	s.active.Add(1)
 	s.running.Go(func() {
-		a := s.handler.Handle(j.ctx, &j.request)
-		s.answer(j, &a)
+		do()
+		s.active.Add(-1)
 	})
 }
 
-// makeTogether makes the calls that wait for each other.
-func (s *Server) makeTogether() {
+func (s *Server) makeApart(j *job) { s.aside(func() { s.make(j) }) }
+
+func (s *Server) make(j *job) {
+	a := s.handler.Handle(j.ctx, &j.request)
+	s.answer(j, &a)
+}
+
+// makeWaiting makes the calls of one read. It is false if this goroutine has no
+// more to read afterwards.
+func (s *Server) makeWaiting() bool {
+	if len(s.waiting) == 1 && s.active.Load() == 0 && s.alone.take() {
+		j := s.waiting[0]
+		s.waiting = s.waiting[:0]
+		return s.makeAlone(j)
+	}
 	for len(s.waiting) > 0 {
 		group := s.nextGroup()
 		if len(group) == 1 {
@@ -97,15 +109,16 @@ func (s *Server) makeTogether() {
 		}
 		s.makeGroup(group)
 	}
+	return true
 }
 
-// nextGroup takes the first waiting call and those like it.
+// nextGroup takes the first waiting call and those that it can be made with.
 func (s *Server) nextGroup() []*job {
-	first := &s.waiting[0].request
+	first := s.waiting[0]
 	group := make([]*job, 0, len(s.waiting))
 	rest := s.waiting[:0]
 	for _, j := range s.waiting {
-		if j.request.Op == first.Op && j.request.Store == first.Store && j.request.Metadata == first.Metadata {
+		if j == first || first.joins && j.joins && first.like(j) {
 			group = append(group, j)
 		} else {
 			rest = append(rest, j)
@@ -114,6 +127,11 @@ func (s *Server) nextGroup() []*job {
 	clear(s.waiting[len(rest):])
 	s.waiting = rest
 	return group
+}
+
+func (j *job) like(other *job) bool {
+	a, b := &j.request, &other.request
+	return a.Op == b.Op && a.Store == b.Store && a.Metadata == b.Metadata
 }
 
 // makeGroup gives the calls one context: it ends when the last of them would
@@ -133,7 +151,7 @@ func (s *Server) makeGroup(group []*job) {
 			}
 		})
 	}
-	s.running.Go(func() {
+	s.aside(func() {
 		defer ctx.End()
 		requests := make([]*Request, len(group))
 		for i, j := range group {

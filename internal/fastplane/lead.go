@@ -3,6 +3,7 @@ package fastplane
 import (
 	"errors"
 	"os"
+	"runtime"
 	"time"
 )
 
@@ -18,22 +19,74 @@ const calmRounds = 16
 // call that is alone is answered soonest so: nobody has to be woken. The caller
 // has the lead, and gives it up here.
 func (c *Client) leadFor(s *slot) {
-	c.socket.SetReadDeadline(time.Now().Add(leadWindow)) // fails on a closed socket, as the read will
-	for !s.is(phaseDone) {
-		err := c.read()
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			break
-		}
-		if err != nil {
-			c.fail(err)
-			break
-		}
+	err := c.pollFor(s)
+	if err == nil && !s.is(phaseDone) {
+		err = c.readFor(s)
+	}
+	if err != nil {
+		c.fail(err)
 	}
 	c.leading.Store(false)
 	if c.pending.Load() > 0 {
 		c.call()
 	}
 }
+
+// pollFor polls the socket, if that pays, for as long as the call is alone.
+func (c *Client) pollFor(s *slot) error {
+	if !c.spin.take() {
+		return nil
+	}
+	if err := c.limit(time.Time{}); err != nil {
+		return err
+	}
+	for range spinPolls {
+		if c.in.poll() {
+			if err := c.handAll(); err != nil {
+				return err
+			}
+		}
+		if s.is(phaseDone) {
+			c.spin.won()
+			return nil
+		}
+		if c.pending.Load() > 1 {
+			return nil // the others need this core
+		}
+	}
+	c.spin.lost()
+	return nil
+}
+
+// readFor reads the socket for as long as a caller may.
+func (c *Client) readFor(s *slot) error {
+	if err := c.limit(time.Now().Add(leadWindow)); err != nil {
+		return err
+	}
+	for !s.is(phaseDone) {
+		err := c.read()
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// limit sets the deadline of reads, or none.
+func (c *Client) limit(deadline time.Time) error {
+	if deadline.IsZero() && !c.timed {
+		return nil
+	}
+	c.timed = !deadline.IsZero()
+	return c.socket.SetReadDeadline(deadline)
+}
+
+// fewAnswers is the share of the calls under way, as a divisor, whose answers
+// make a poll worth while.
+const fewAnswers = 8
 
 // call has the reader read the socket.
 func (c *Client) call() {
@@ -67,18 +120,50 @@ func (c *Client) readOn() {
 }
 
 func (c *Client) readMany() error {
-	if err := c.socket.SetReadDeadline(time.Time{}); err != nil {
+	if err := c.limit(time.Time{}); err != nil {
 		return err
 	}
 	for calm := 0; calm < calmRounds; calm++ {
 		if c.pending.Load() > 1 {
 			calm = 0
 		}
-		if err := c.read(); err != nil {
+		if err := c.readOne(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// readOne reads once, and polls for a moment before if that pays. The callers
+// whom the last read woke come first.
+func (c *Client) readOne() error {
+	if !c.crowd.take() {
+		return c.read()
+	}
+	for range spinPolls {
+		runtime.Gosched()
+		waiting := c.pending.Load()
+		if waiting == 0 {
+			return c.read()
+		}
+		if c.in.poll() {
+			err := c.handAll()
+			c.learn(waiting, waiting-c.pending.Load())
+			return err
+		}
+	}
+	c.crowd.lost()
+	return c.read()
+}
+
+// learn tells how polling for many went. Where answers come one by one, it is
+// better to sleep until there are more.
+func (c *Client) learn(waiting, answered int32) {
+	if answered*fewAnswers >= waiting {
+		c.crowd.won()
+	} else {
+		c.crowd.lost()
+	}
 }
 
 // read reads once, and hands over what came.
@@ -86,6 +171,10 @@ func (c *Client) read() error {
 	if err := c.in.fill(); err != nil {
 		return err
 	}
+	return c.handAll()
+}
+
+func (c *Client) handAll() error {
 	for {
 		f, ok, err := c.in.next()
 		if err != nil || !ok {

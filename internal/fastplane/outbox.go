@@ -5,7 +5,6 @@ import (
 	"net"
 	"runtime"
 	"sync"
-	"syscall"
 )
 
 const (
@@ -33,13 +32,12 @@ const (
 // take at once is the courier's, a goroutine that is there for nothing else.
 type outbox struct {
 	socket  *net.UnixConn
-	raw     syscall.RawConn
 	failed  func(error) // called once a write has failed, for each such write
 	courier chan []byte // what the socket would not take; the courier flushes then
 	quit    chan struct{}
 	done    chan struct{} // closed when the courier is gone
 
-	attempt attempt // of whoever flushes
+	writer *attempt // of whoever flushes
 
 	mu       sync.Mutex
 	buf      []byte
@@ -51,15 +49,11 @@ type outbox struct {
 }
 
 func newOutbox(socket *net.UnixConn, failed func(error)) (*outbox, error) {
-	raw, err := socket.SyscallConn()
+	writer, err := attemptToWrite(socket)
 	if err != nil {
 		return nil, err
 	}
-	o := &outbox{socket: socket, raw: raw, failed: failed, courier: make(chan []byte, 1), quit: make(chan struct{}), done: make(chan struct{})}
-	o.attempt.run = func(fd uintptr) bool {
-		o.attempt.write(int(fd))
-		return true
-	}
+	o := &outbox{socket: socket, writer: writer, failed: failed, courier: make(chan []byte, 1), quit: make(chan struct{}), done: make(chan struct{})}
 	go o.deliver()
 	return o, nil
 }
@@ -119,7 +113,7 @@ func (o *outbox) flush(others bool) {
 		if !ok {
 			return
 		}
-		n, err := o.try(buf)
+		n, err := o.writer.on(buf)
 		if err != nil {
 			o.failed(err)
 			o.give(buf)

@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// A pulse beats while calls are under way that their contexts could end, and
-// tells those that take their time to watch their contexts. A cancellation may
-// be late by two beats.
+// A pulse beats while something is under way, and so tells what takes its time
+// from what is over soon without a clock for each.
 type pulse struct {
 	beating atomic.Bool
 	timer   *time.Timer
@@ -17,13 +16,14 @@ type pulse struct {
 const pulsePeriod = time.Millisecond
 
 // beat keeps the pulse going.
-func (c *Client) beat() {
-	if !c.pulse.beating.Load() && c.pulse.beating.CompareAndSwap(false, true) {
-		c.pulse.timer.Reset(pulsePeriod)
+func (p *pulse) beat() {
+	if !p.beating.Load() && p.beating.CompareAndSwap(false, true) {
+		p.timer.Reset(pulsePeriod)
 	}
 }
 
-// onBeat has a call watch its context that was there at the last beat.
+// onBeat has a call watch its context that was there at the last beat. So a
+// cancellation may be late by two beats.
 func (c *Client) onBeat() {
 	c.pulse.beating.Store(false) // who comes from here on keeps it going
 	again := false
@@ -40,6 +40,6 @@ func (c *Client) onBeat() {
 		}
 	}
 	if again {
-		c.beat()
+		c.pulse.beat()
 	}
 }

@@ -34,7 +34,7 @@ func timing(ctx context.Context, start time.Time) (limits, error) {
 // channel that many share is dear: so done is watched only once the call is slow.
 func (c *Client) await(ctx context.Context, t limits, s *slot) error {
 	if t.done != nil && !s.is(phaseDone) && s.patience.CompareAndSwap(patienceNone, patienceNew) {
-		c.beat()
+		c.pulse.beat()
 	}
 	left := false
 	for !s.is(phaseDone) {
