@@ -170,7 +170,7 @@ func (s *settings) driver(d config.Driver) {
 	path := "drivers." + d.Name + "."
 	s.text(path+"run", string(d.Run))
 	if len(d.Command) > 0 {
-		s.text(path+"command", strings.Join(d.Command, " "))
+		s.command(path+"command", d)
 	}
 	if d.SHA256 != "" {
 		s.text(path+"sha256", d.SHA256)
@@ -184,6 +184,13 @@ func (s *settings) driver(d config.Driver) {
 	if d.Transport != config.TransportAuto {
 		s.text(path+"transport", string(d.Transport))
 	}
+}
+
+// command hides what a variable holds as a whole; of one that an argument refers
+// to, the reference is shown.
+func (s *settings) command(key string, d config.Driver) {
+	from, _ := s.config.Written(key)
+	s.add(Setting{Key: key, Value: strings.Join(d.Spelled, " "), Hidden: from.Variable != ""})
 }
 
 func (s *settings) store(store config.Store) {

@@ -106,6 +106,57 @@ stores.other.password = (hidden) from config.yaml:15`
 	}
 }
 
+// An argument may be a secret that came from outside the file: neither Settings
+// nor the error of a driver that doesn't start shows what a reference stands for.
+func TestACommandShowsItsReferences(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "config.yaml")
+	for name, text := range map[string]string{"token": "hunter2\n", "config.yaml": `default: main
+drivers:
+  acme: {run: command, command: [./no-such-program, -v, "--token=${ACME_TOKEN}", "${ACME_ZONE:-east}", "a$$b"]}
+  filed: {run: command, command: [./no-such-program, "${file:token}"]}
+  whole: {run: command, command: [./no-such-program]}
+stores:
+  main: {driver: acme}
+  filed: {driver: filed}
+  whole: {driver: whole}
+`} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("ACME_TOKEN", "hunter2")
+	t.Setenv("CACHEWRIGHT_DRIVERS__WHOLE__COMMAND", "/no/such/program, hunter2")
+	m, err := cache.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close(context.WithoutCancel(t.Context()))
+	settings, err := m.Settings(t.Context(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := map[string]cache.Setting{}
+	for _, s := range settings {
+		shown[s.Key] = s
+	}
+	if s := shown["drivers.acme.command"]; s.Hidden || s.Value != folder+"/no-such-program -v --token=${ACME_TOKEN} ${ACME_ZONE:-east} a$b" {
+		t.Errorf("references: %+v", s)
+	}
+	if s := shown["drivers.filed.command"]; !s.Secret || s.Value != "" {
+		t.Errorf("a file: %+v", s)
+	}
+	if s := shown["drivers.whole.command"]; !s.Hidden || s.Value != "" || s.From != "$CACHEWRIGHT_DRIVERS__WHOLE__COMMAND" {
+		t.Errorf("a variable: %+v", s)
+	}
+	err = m.CheckOptions(t.Context())
+	for _, want := range []string{`"--token=${ACME_TOKEN}" "${ACME_ZONE:-east}" "a$b"`, `"${file:token}"`, `"$CACHEWRIGHT_DRIVERS__WHOLE__COMMAND"`} {
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("CheckOptions, want %s: %v", want, err)
+		}
+	}
+}
+
 // What only a driver can refuse is found without a call: a store is opened, and
 // says it under the key that it is about.
 func TestCheckOptionsOpensTheStores(t *testing.T) {

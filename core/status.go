@@ -148,6 +148,7 @@ func (m *CacheManager) spec(name string) host.Spec {
 		Transport:    transport,
 		Builtin:      d.Run != config.RunCommand,
 		Command:      d.Command,
+		Spelled:      d.Spelled,
 		SHA256:       d.SHA256,
 		Env:          d.Env,
 		StartTimeout: d.StartTimeout,

@@ -125,7 +125,8 @@ func (a *app) configShow() *cobra.Command {
 		Short: "Show every value that counts and where it comes from; secrets stay hidden",
 		Long: `Show every value that counts, files, environment and defaults together, and where it comes from: a line of a file, a
 variable, or the default. Secrets stay hidden, and so do the options of drivers that are programs of their own, since
-only the driver knows which of them are secrets; --start starts it and asks. -s STORE shows one store.`,
+only the driver knows which of them are secrets; --start starts it and asks. Of a driver's command, references to
+variables are shown and not what they stand for. -s STORE shows one store.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.onAll(cmd.Context(), func(m *cache.CacheManager) error {

@@ -147,6 +147,23 @@ func TestTheConfigurationLooksAsItDid(t *testing.T) {
 	golden(t, "config-bad", bad.transcript("config check", "config check --json", "config show", "doctor", "get k"))
 }
 
+func TestACommandIsShownWithItsReferences(t *testing.T) {
+	t.Setenv("ACME_TOKEN", "hunter2")
+	t.Setenv("CACHEWRIGHT_DRIVERS__OTHER__COMMAND", "./no-such-driver,--token=hunter2")
+	s := newShell(t, `default: main
+drivers:
+  acme: {run: command, command: [./no-such-driver, -v, "--token=${ACME_TOKEN}"], env: {TOKEN: "${ACME_TOKEN}"}}
+  other: {run: command, command: [./no-such-driver]}
+stores:
+  main: {driver: acme}
+  other: {driver: other}
+`)
+	golden(t, "command", s.transcript("config show", "config show -s main --json"))
+	if text := s.transcript("config show --json", "get k", "-s other get k", "doctor"); strings.Contains(text, "hunter2") {
+		t.Errorf("a secret is shown:\n%s", text)
+	}
+}
+
 func TestDoctorLooksAsItDid(t *testing.T) {
 	t.Parallel()
 	s := newShell(t, tidyConfig)

@@ -12,6 +12,7 @@ type Spec struct {
 	Name         string            // as configuration, errors and logs call it
 	Builtin      bool              // re-execute this executable as the built-in of that name
 	Command      []string          // else: the program and its arguments
+	Spelled      []string          // Command as errors may show it, without secrets; nil: as it is
 	SHA256       string            // hex digest that the program must have; "" is unchecked
 	Env          map[string]string // added to the allow-list
 	StartTimeout time.Duration     // 0: 10 s

@@ -21,7 +21,7 @@ const (
 // wire.ErrDriverUnavailable: nothing reached a store.
 type StartError struct {
 	Driver     string   // as configuration calls it
-	Command    string   // the program and its arguments
+	Command    string   // the program and its arguments, as Spec.Spelled has them
 	Stage      Stage    // where it failed
 	ExitStatus string   // "exit status 3", "signal: killed"; empty if the process did not end by itself
 	Stderr     []string // the last lines that it printed, at most 50; those of stdout begin with "stdout: "
@@ -66,8 +66,12 @@ func commandText(spec Spec, prog *program) string {
 		}
 		return fmt.Sprintf("the built-in driver, %q,", prog.real)
 	}
-	quoted := make([]string, len(spec.Command))
-	for i, word := range spec.Command {
+	words := spec.Spelled
+	if words == nil {
+		words = spec.Command
+	}
+	quoted := make([]string, len(words))
+	for i, word := range words {
 		quoted[i] = fmt.Sprintf("%q", word)
 	}
 	return strings.Join(quoted, " ")

@@ -33,6 +33,7 @@ type Driver struct {
 	Name         string
 	Run          Run
 	Command      []string          // the program and its arguments; RunCommand only
+	Spelled      []string          // Command as it may be shown: with references in the place of what they stand for
 	SHA256       string            // lower-case hex digest of this platform's program; "" is unpinned
 	Env          map[string]string // added to the driver's environment
 	StartTimeout time.Duration     // 0: the host's default

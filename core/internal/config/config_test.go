@@ -119,7 +119,7 @@ stores:
 	})
 	equal(t, "memory", c.Drivers["memory"], Driver{Name: "memory", Run: RunBuiltin, Pos: Position{File: c.Path, Line: 6}})
 	equal(t, "acme", c.Drivers["acme"], Driver{
-		Name: "acme", Run: RunCommand, Command: []string{filepath.Join(folder, "bin/acme"), "-v"},
+		Name: "acme", Run: RunCommand, Command: []string{filepath.Join(folder, "bin/acme"), "-v"}, Spelled: []string{filepath.Join(folder, "bin/acme"), "-v"},
 		SHA256: "abcdef0000000000000000000000000000000000000000000000000000000000",
 		Pos:    Position{File: c.Path, Line: 7},
 	})

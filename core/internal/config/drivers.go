@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -59,6 +60,7 @@ func (l *loader) driver(declared section, name string) Driver {
 	switch run, given := s.values["run"]; {
 	case d.Run == RunCommand:
 		d.Command = l.command(s)
+		d.Spelled = l.spelled(join(path, "command"), d.Command)
 		d.SHA256 = l.digest(s)
 	case !given || run == string(RunBuiltin):
 		s.refuse("goes with run: command only", "command", "sha256")
@@ -102,6 +104,21 @@ func (l *loader) command(s section) []string {
 		command[0] = l.folders.absolute(command[0], l.origins.of(at))
 	}
 	return command
+}
+
+// spelled is a command without what came from variables and other files, which
+// may be secrets: references stand for it, or the variable that is all of it.
+func (l *loader) spelled(at string, command []string) []string {
+	if p := l.origins.of(at); p.Variable != "" {
+		return []string{p.String()}
+	}
+	spelled := slices.Clone(command)
+	for i := range spelled {
+		if text, ok := l.spellings[at+"["+strconv.Itoa(i)+"]"]; ok {
+			spelled[i] = text
+		}
+	}
+	return spelled
 }
 
 // digest is the pin for this platform. A pin that leaves this platform out

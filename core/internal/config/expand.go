@@ -42,6 +42,9 @@ func (l *loader) expand(ctx context.Context, from origins, key string, v any) an
 		if strings.Contains(v, "${file:") {
 			l.fromFiles[key] = true
 		}
+		if strings.Contains(strings.ReplaceAll(v, "$$", ""), "${") {
+			l.spellings[key] = v
+		}
 		text, err := l.expandText(ctx, v, position)
 		if err != nil {
 			l.add(Problem{Position: position, Key: printable(key), Reason: err.Error(), cause: err})

@@ -21,7 +21,8 @@ type loader struct {
 	folders folders
 	order   []string // stores as the files have them
 
-	fromFiles map[string]bool // keys whose values came out of other files
+	fromFiles map[string]bool   // keys whose values came out of other files
+	spellings map[string]string // of values with references, as the file has them
 }
 
 func newLoader(opts Options) *loader {
@@ -34,7 +35,10 @@ func newLoader(opts Options) *loader {
 	if opts.Platform == "" {
 		opts.Platform = runtime.GOOS + "/" + runtime.GOARCH
 	}
-	return &loader{fromFiles: make(map[string]bool), opts: opts, folders: newFolders(), env: newEnvironment(processEnviron(opts.Environ))}
+	return &loader{
+		opts: opts, folders: newFolders(), env: newEnvironment(processEnviron(opts.Environ)),
+		fromFiles: make(map[string]bool), spellings: make(map[string]string),
+	}
 }
 
 func processEnviron(environ []string) []string {

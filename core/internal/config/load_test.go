@@ -78,7 +78,7 @@ func TestFromMap(t *testing.T) {
 	equal(t, "order", c.Order, []string{"a", "b"})
 	equal(t, "timeout", c.Stores["b"].Timeout, 2*time.Second)
 	equal(t, "lock", c.Stores["b"].Lock, Lock{Timeout: new(time.Duration(0))})
-	equal(t, "acme", c.Drivers["acme"], Driver{Name: "acme", Run: RunCommand, Command: []string{"/acme"}, Env: map[string]string{"A": "$B"}})
+	equal(t, "acme", c.Drivers["acme"], Driver{Name: "acme", Run: RunCommand, Command: []string{"/acme"}, Spelled: []string{"/acme"}, Env: map[string]string{"A": "$B"}})
 	for store, want := range map[string]map[string]any{
 		"a": {"password": "pa${ss", "labels": map[string]any{"x": "y"}, "db": "3"},
 		"b": {"max_bytes": "64MiB", "shards": "4"},
