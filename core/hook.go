@@ -24,6 +24,9 @@ const (
 	OpPing       Op = "ping"
 	OpStats      Op = "stats"
 	OpOpen       Op = "open"
+	// OpRemember is Remember in its errors, which say of what it did which part
+	// failed. Hooks meet the parts: get, set, lock and load.
+	OpRemember Op = "remember"
 	// OpLock is one Do, from entry to exit.
 	OpLock Op = "lock"
 	// OpLockWait is the entry into a lock, inside OpLock: its end is that the

@@ -46,13 +46,13 @@ func RememberLocked(ctx context.Context, repository CacheOperations, key string,
 		return Value{}, fmt.Errorf("cache: %T is no Locker: %w", repository, errors.ErrUnsupported)
 	}
 	if err := checkTTL(ttl); err != nil && ttl != DefaultTTL {
-		return Value{}, &Error{Op: string(OpSet), Key: key, Err: err}
+		return Value{}, &Error{Op: string(OpRemember), Key: key, Err: err}
 	}
 	v, err := repository.Get(ctx, key)
 	if err == nil && v.Found() || err != nil && !unusable(err) {
-		return v, err
+		return v, inRemember(err)
 	}
-	return DoValue(ctx, locker.Lock(key, opts...), func(ctx context.Context) (Value, error) {
+	return underLock(ctx, locker.Lock(key, opts...), func(ctx context.Context) (Value, error) {
 		return repository.Remember(ctx, key, ttl, resolve)
 	})
 }

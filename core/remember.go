@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -24,7 +25,7 @@ func (r *CacheRepository) remember(ctx context.Context, key string, ttl time.Dur
 	}
 	ttl, err := r.store.lifetime(ttl)
 	if err != nil {
-		return Value{}, r.fail(OpSet, key, err)
+		return Value{}, r.fail(OpRemember, key, err)
 	}
 	v, err := r.Get(ctx, key)
 	if err == nil && v.Found() {
@@ -36,7 +37,7 @@ func (r *CacheRepository) remember(ctx context.Context, key string, ttl time.Dur
 	case unusable(err):
 		r.note(ctx, OpRecompute, key, err)
 	case err != nil:
-		return Value{}, err
+		return Value{}, inRemember(err)
 	}
 	return r.compute(ctx, key, ttl, resolve)
 }
@@ -46,12 +47,35 @@ func (r *CacheRepository) compute(ctx context.Context, key string, ttl time.Dura
 	if err != nil {
 		return Value{}, err
 	}
-	data, err := r.encode(OpSet, key, resolved)
+	data, err := r.encode(OpRemember, key, resolved)
 	if err != nil {
 		return Value{}, err
 	}
 	err = r.set(ctx, key, written{data: escaped(data), integer: isInteger(resolved)}, ttl)
-	return r.value(key, data, true), r.store.spare(ctx, err)
+	return r.value(key, data, true), r.store.spare(ctx, inRemember(err))
+}
+
+// inRemember makes the error of a call that Remember made one of Remember, which
+// says what the call was. What a resolver returns is never given to it.
+func inRemember(err error) error {
+	part, ok := err.(*Error)
+	if !ok {
+		return err
+	}
+	return &Error{Op: string(OpRemember), Store: part.Store, Driver: part.Driver, Key: part.Key, Err: fmt.Errorf("%s: %w", part.Op, part.Err)}
+}
+
+// underLock is DoValue for Remember.
+func underLock(ctx context.Context, lock *CacheLock, fn func(context.Context) (Value, error)) (Value, error) {
+	entered := false
+	v, err := DoValue(ctx, lock, func(ctx context.Context) (Value, error) {
+		entered = true
+		return fn(ctx)
+	})
+	if !entered {
+		err = inRemember(err)
+	}
+	return v, err
 }
 
 // unusable tells an entry that has to be computed anew from a failure.

@@ -35,7 +35,7 @@ func (l *load) look(ctx context.Context) (entry, error) {
 		l.note(ctx, OpRecompute, l.key, err)
 		return entry{}, nil
 	}
-	return entry{}, err
+	return entry{}, inRemember(err)
 }
 
 func (l *load) readEntry(ctx context.Context) (entry, error) {

@@ -25,7 +25,7 @@ func (r *CacheRepository) rememberWith(ctx context.Context, key string, ttl time
 		ttl, err = r.store.lifetime(ttl)
 	}
 	if err != nil {
-		return Value{}, r.fail(OpSet, key, err)
+		return Value{}, r.fail(OpRemember, key, err)
 	}
 	l := &load{CacheRepository: r, policy: p, key: key, ttl: ttl, accept: accept, resolve: resolve}
 	if p.detached {
@@ -38,7 +38,7 @@ func (r *CacheRepository) rememberWith(ctx context.Context, key string, ttl time
 	case stateFresh:
 		return l.had.Value, l.refreshIfDue(ctx)
 	case stateAbsent:
-		return Value{}, r.fail(OpGet, key, ErrNotFound)
+		return Value{}, r.fail(OpRemember, key, ErrNotFound)
 	case stateStale:
 		if p.pause > 0 && r.store.loads.isPaused(l.id()) {
 			return l.stale(ctx, errPaused), nil
@@ -102,13 +102,21 @@ func (l *load) fetch(ctx context.Context) (Value, error) {
 	}
 	a, err := l.store.loads.join(ctx, l.id(), l.limit, l.seen, 1, l.detachedRun)
 	if err != nil {
-		return Value{}, l.fail(OpLoad, l.key, err)
+		return Value{}, l.fail(OpRemember, l.key, err)
 	}
 	v, err := l.store.loads.wait(ctx, a, l.patience())
-	if errors.Is(err, ErrResolverTimeout) || errors.Is(err, ErrClosed) && !v.Found() {
-		err = l.fail(OpLoad, l.key, err)
+	if l.gaveUp(ctx, v, err) {
+		err = l.fail(OpRemember, l.key, err)
 	}
 	return v, err
+}
+
+// gaveUp tells an end of the wait, or of the load, that nobody has named yet.
+func (l *load) gaveUp(ctx context.Context, v Value, err error) bool {
+	if _, named := err.(*Error); named || err == nil || v.Found() {
+		return false
+	}
+	return errors.Is(err, ErrResolverTimeout) || errors.Is(err, ErrClosed) || err == errNoResolve || err == ctx.Err()
 }
 
 // patience is how long this caller waits; 0 is as long as the load may take.
@@ -146,7 +154,7 @@ func (l *load) run(ctx context.Context, again bool) (v Value, err error) {
 		}
 	}()
 	if l.locked {
-		v, err = DoValue(ctx, l.Lock(l.key, l.lock...), func(ctx context.Context) (Value, error) { return l.attempt(ctx, true) })
+		v, err = underLock(ctx, l.Lock(l.key, l.lock...), func(ctx context.Context) (Value, error) { return l.attempt(ctx, true) })
 	} else {
 		v, err = l.attempt(ctx, again)
 	}
@@ -168,7 +176,7 @@ func (l *load) attempt(ctx context.Context, again bool) (Value, error) {
 	case err != nil:
 		return Value{}, err
 	case now.state == stateAbsent:
-		return Value{}, l.fail(OpGet, l.key, ErrNotFound)
+		return Value{}, l.fail(OpRemember, l.key, ErrNotFound)
 	case now.state == stateFresh && !(l.had.state == stateFresh && now.written.Equal(l.had.written)):
 		return now.Value, nil
 	}
@@ -193,14 +201,14 @@ func (l *load) compute(ctx context.Context) (Value, error) {
 	if err != nil {
 		return Value{}, err
 	}
-	payload, err := l.encode(OpSet, l.key, resolved)
+	payload, err := l.encode(OpRemember, l.key, resolved)
 	if err != nil {
 		return Value{}, err
 	}
 	v := l.value(l.key, payload, true)
 	ttl, err := l.lifetimeOf(resolved)
 	if err != nil {
-		return v, l.fail(OpSet, l.key, err)
+		return v, l.fail(OpRemember, l.key, err)
 	}
 	if ttl <= 0 {
 		return v, nil
@@ -233,10 +241,12 @@ func (l *load) keep(ctx context.Context, e envelope, resolved any, ttl, more tim
 		ctx = context.WithoutCancel(ctx)
 	}
 	if e.kind == kindValue && !l.headed() {
-		return l.store.spare(ctx, l.set(bounded, l.key, written{data: escaped(e.payload), integer: isInteger(resolved)}, ttl))
+		err := l.set(bounded, l.key, written{data: escaped(e.payload), integer: isInteger(resolved)}, ttl)
+		return l.store.spare(ctx, inRemember(err))
 	}
 	ttl = l.store.jittered(OpSet, ttl)
 	e.written = time.Now()
 	e.due = dueAt(e.written, ttl)
-	return l.store.spare(ctx, l.set(bounded, l.key, written{data: e.sealed(), settled: true}, longer(ttl, more)))
+	err := l.set(bounded, l.key, written{data: e.sealed(), settled: true}, longer(ttl, more))
+	return l.store.spare(ctx, inRemember(err))
 }

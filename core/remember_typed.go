@@ -21,7 +21,7 @@ func (t Typed[T]) rememberWith(ctx context.Context, key string, ttl time.Duratio
 	value, failure := last.decode(v)
 	if failure != nil {
 		var none T
-		return none, errors.Join(err, failure)
+		return none, errors.Join(err, inRemember(failure))
 	}
 	return value, err
 }

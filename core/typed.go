@@ -122,13 +122,13 @@ func (t Typed[T]) remember(ctx context.Context, key string, ttl time.Duration, a
 		return err
 	}
 	if err := accept(v); !unusable(err) {
-		return err
+		return inRemember(err)
 	}
 	resolved, err := resolve(ctx)
 	if err != nil {
 		return err
 	}
-	return t.repository.Set(ctx, key, resolved, ttl)
+	return inRemember(t.repository.Set(ctx, key, resolved, ttl))
 }
 
 func decoded[T any](v Value, err error) (T, bool, error) {
