@@ -90,13 +90,20 @@ func played(t testing.TB) (*Client, *player) {
 // returned.
 func served(t testing.TB, h Handler) (host *player, done <-chan error) {
 	t.Helper()
+	_, host, done = serving(t, h)
+	return host, done
+}
+
+// serving is served with the server.
+func serving(t testing.TB, h Handler) (s *Server, host *player, done <-chan error) {
+	t.Helper()
 	socket, driver := ends(t)
 	s, err := NewServer(driver, h)
 	must(t, err)
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve() }()
 	must(t, socket.SetDeadline(time.Now().Add(hangGuard)))
-	return newPlayer(t, socket), ended
+	return s, newPlayer(t, socket), ended
 }
 
 // next reads the next frame, which stays valid until the one after it.

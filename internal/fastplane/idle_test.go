@@ -22,7 +22,7 @@ func TestAnIdlePlaneIsAFewGoroutines(t *testing.T) {
 	t.Run("", func(t *testing.T) {
 		c := connected(t, &mirror{manner: Apart})
 		burst(t, c)
-		const fixed = 1 + 2 + 2 // this test, the client's reader and courier, the server and its courier
+		const fixed = 1 + 2 + 3 // this test, the client's reader and courier, the server, its reader and its courier
 		eventually(t, "no goroutine is left of the burst", func() bool { return runtime.NumGoroutine() <= before+fixed })
 		eventually(t, "no timer runs", func() bool { return c.expiry.armed.Load() == 0 })
 	})

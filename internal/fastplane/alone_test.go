@@ -1,0 +1,115 @@
+package fastplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// A pair is a handler whose first call ends once the second was made.
+type pair struct {
+	mirror
+	begun, second chan struct{}
+}
+
+func (p *pair) Handle(_ context.Context, r *Request) (a Answer) {
+	if r.Key == "first" {
+		close(p.begun)
+		<-p.second
+	} else {
+		close(p.second)
+	}
+	a.Say(true)
+	a.Value = []byte(r.Key)
+	return a
+}
+
+// A call that is alone is the reader's own; others must come through all the
+// same while it takes its time.
+func TestACallThatTakesLongHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	for range 30 {
+		for _, manner := range []Manner{Apart, Together} {
+			p := &pair{mirror: mirror{manner: manner}, begun: make(chan struct{}), second: make(chan struct{})}
+			c := connected(t, p)
+			first := c.begin(context.Background(), Request{Op: OpGet, Store: 1, Key: "first"})
+			await(t, p.begun)
+			checkValue(t, c.begin(context.Background(), Request{Op: OpGet, Store: 1, Key: "second"}), "second")
+			checkValue(t, first, "first")
+		}
+	}
+}
+
+// A sleeper's calls take about as long as it takes until another goroutine reads.
+type sleeper struct{ mirror }
+
+func (s *sleeper) Handle(_ context.Context, r *Request) (a Answer) {
+	time.Sleep(time.Duration(rand.IntN(2400)) * time.Microsecond)
+	a.Say(true)
+	a.Value = []byte(r.Key)
+	return a
+}
+
+// The call may end at the moment in which another goroutine comes to read
+// instead: one of the two goes on.
+func TestOneReaderIsLeftWhenACallEnds(t *testing.T) {
+	t.Parallel()
+	for n := range 60 {
+		t.Run("", func(t *testing.T) {
+			t.Parallel()
+			c := connected(t, &sleeper{mirror{manner: Apart}})
+			for i := range 30 {
+				key := fmt.Sprintf("%d:%d", n, i)
+				checkValue(t, c.begin(context.Background(), Request{Op: OpGet, Store: 1, Key: key}), key)
+			}
+			checkIdle(t, c)
+		})
+	}
+}
+
+// The goroutine that makes the call is the one that Serve was called on: the end
+// of the plane ends the call's context all the same.
+func TestTheEndOfThePlaneEndsACallThatIsAlone(t *testing.T) {
+	t.Parallel()
+	ends := map[string]func(*testing.T, *Server, *player){
+		"the host goes away":    func(t *testing.T, _ *Server, host *player) { must(t, host.Close()) },
+		"the driver is stopped": func(t *testing.T, s *Server, _ *player) { s.Close(t.Context()) },
+	}
+	for name, end := range ends {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(Apart)
+			s, host, done := serving(t, d)
+			host.write(t, get(1, "waits"))
+			await(t, d.seen)
+			end(t, s, host)
+			must(t, await(t, done))
+			if err := await(t, d.ended); !errors.Is(err, context.Canceled) {
+				t.Errorf("the call's context said %v", err)
+			}
+		})
+	}
+}
+
+// Calls that take long are not tried on the reader again soon, nor are those
+// that others had to wait for.
+func TestWhatMakesACallKeepItsOwnGoroutine(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		brief, others, wins bool
+	}{{true, false, true}, {false, false, false}, {true, true, false}} {
+		host, driver := ends(t)
+		in, err := newInbox(driver)
+		must(t, err)
+		if test.others {
+			newPlayer(t, host).write(t, get(1, "k"))
+		}
+		s := &Server{in: in, alone: wager{stake: maxCredit, credit: maxCredit - 1}}
+		if s.learn(test.brief); s.alone.credit == maxCredit != test.wins || s.ahead != test.others {
+			t.Errorf("%+v: credit %d, ahead %v", test, s.alone.credit, s.ahead)
+		}
+	}
+}
