@@ -25,18 +25,18 @@ func (r *CacheRepository) GetMany(ctx context.Context, keys []string) (map[strin
 	var failed []sdk.KeyError
 	var o Outcome
 	for i, l := range found {
-		data, ok, failure := l.Value, l.OK, l.Err
+		data, due, ok, failure := l.Value, int64(0), l.OK, l.Err
 		if failure == nil {
 			data, failure = r.store.unseal(b.physical[i], data, ok)
 		}
 		if failure == nil {
-			data, ok, failure = current(data, ok)
+			data, due, ok, failure = current(data, ok)
 		}
 		if failure != nil {
 			failed = append(failed, sdk.KeyError{Key: b.physical[i], Err: failure})
 			continue
 		}
-		values[b.keys[i]] = r.value(b.keys[i], data, ok)
+		values[b.keys[i]] = r.value(b.keys[i], data, due, ok)
 		o.Hits += count(ok)
 		o.Bytes += len(data)
 	}
@@ -66,7 +66,7 @@ func (r *CacheRepository) missed(ctx context.Context, b batch, err error) (map[s
 func (r *CacheRepository) fillMisses(values map[string]Value, keys []string) {
 	for _, key := range keys {
 		if _, ok := values[key]; !ok {
-			values[key] = r.value(key, nil, false)
+			values[key] = r.value(key, nil, 0, false)
 		}
 	}
 }

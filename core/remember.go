@@ -52,7 +52,7 @@ func (r *CacheRepository) compute(ctx context.Context, key string, ttl time.Dura
 		return Value{}, err
 	}
 	err = r.set(ctx, key, written{data: escaped(data), integer: isInteger(resolved)}, ttl)
-	return r.value(key, data, true), r.store.spare(ctx, inRemember(err))
+	return r.value(key, data, 0, true), r.store.spare(ctx, inRemember(err))
 }
 
 // inRemember makes the error of a call that Remember made one of Remember, which

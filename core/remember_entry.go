@@ -61,7 +61,7 @@ func (l *load) readEntry(ctx context.Context) (entry, error) {
 	if err := c.end(o); err != nil {
 		return entry{}, err
 	}
-	e.Value = l.value(l.key, e.payload, e.state == stateFresh || e.state == stateStale)
+	e.Value = l.value(l.key, e.payload, int64(unixMilli(e.envelope.due)), e.state == stateFresh || e.state == stateStale)
 	return e, nil
 }
 

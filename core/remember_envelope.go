@@ -91,16 +91,16 @@ func escaped(data []byte) []byte {
 
 // current is what a plain read sees of a stored entry: its value until its TTL
 // ends, however long Remember keeps it; of an answer that nothing is there, a
-// miss.
-func current(data []byte, ok bool) (payload []byte, found bool, err error) {
+// miss. due is Value's.
+func current(data []byte, ok bool) (payload []byte, due int64, found bool, err error) {
 	if !ok || !hasHeader(data) {
-		return data, ok, nil
+		return data, 0, ok, nil
 	}
 	e, err := unsealed(data)
 	if err != nil || e.kind == kindAbsent || e.past(time.Now()) {
-		return nil, false, err
+		return nil, 0, false, err
 	}
-	return e.payload, true, nil
+	return e.payload, int64(unixMilli(e.due)), true, nil
 }
 
 func unixMilli(t time.Time) uint64 {

@@ -196,7 +196,7 @@ func (l *load) compute(ctx context.Context) (Value, error) {
 	start := time.Now()
 	resolved, err := l.resolve(ctx)
 	if errors.Is(err, ErrNotFound) && l.negative > 0 {
-		return Value{}, errors.Join(err, l.keep(ctx, envelope{kind: kindAbsent}, nil, l.negative, 0))
+		return Value{}, errors.Join(err, l.keep(ctx, &envelope{kind: kindAbsent}, nil, l.negative, 0))
 	}
 	if err != nil {
 		return Value{}, err
@@ -205,7 +205,7 @@ func (l *load) compute(ctx context.Context) (Value, error) {
 	if err != nil {
 		return Value{}, err
 	}
-	v := l.value(l.key, payload, true)
+	v := l.value(l.key, payload, 0, true)
 	ttl, err := l.lifetimeOf(resolved)
 	if err != nil {
 		return v, l.fail(OpRemember, l.key, err)
@@ -214,7 +214,9 @@ func (l *load) compute(ctx context.Context) (Value, error) {
 		return v, nil
 	}
 	e := envelope{kind: kindValue, took: time.Since(start), payload: payload}
-	return v, l.keep(ctx, e, resolved, ttl, l.policy.stale)
+	err = l.keep(ctx, &e, resolved, ttl, l.policy.stale)
+	v.due = int64(unixMilli(e.due))
+	return v, err
 }
 
 // lifetimeOf is the TTL of a value that was resolved just now; without one it is
@@ -233,8 +235,9 @@ func (l *load) lifetimeOf(value any) (ttl time.Duration, err error) {
 	return shortened(ttl, l.jitter), nil
 }
 
-// keep stores an entry for its TTL, and a value for more time after it.
-func (l *load) keep(ctx context.Context, e envelope, resolved any, ttl, more time.Duration) error {
+// keep stores an entry for its TTL, and a value for more time after it. e gets
+// its times where they are stored with it.
+func (l *load) keep(ctx context.Context, e *envelope, resolved any, ttl, more time.Duration) error {
 	bounded, cancel := l.bounded(ctx)
 	defer cancel()
 	if l.detached { // with a deadline that no caller chose

@@ -215,6 +215,51 @@ func TestALockThatIsNotEnteredLeavesTheStaleValue(t *testing.T) {
 	})
 }
 
+// A value that is kept says when its TTL ends, however it was come by.
+func TestAValueStoredWithItsFreshnessSaysWhenItsTTLEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newFake().repository(t)
+		end := time.Now().Add(time.Minute)
+		check := func(by string, v cache.Value, err error) {
+			t.Helper()
+			if due, ok := v.Due(); err != nil || !v.Found() || !ok || due.Before(end) || due.After(end.Add(time.Millisecond)) {
+				t.Errorf("%s: due %v, %t, want %v; %v", by, due, ok, end, err)
+			}
+		}
+		remember := func() (cache.Value, error) {
+			return r.Remember(t.Context(), "k", time.Minute, constant(1), cache.StaleFor(time.Hour))
+		}
+		v, err := remember()
+		check("resolved", v, err)
+		time.Sleep(time.Second)
+		v, err = remember()
+		check("a hit", v, err)
+		v, err = r.Get(t.Context(), "k")
+		check("Get", v, err)
+		many, err := r.GetMany(t.Context(), []string{"k"})
+		check("GetMany", many["k"], err)
+		time.Sleep(2 * time.Minute)
+		v, err = r.Remember(t.Context(), "k", time.Minute, func(context.Context) (any, error) { return nil, errSource }, cache.StaleFor(time.Hour))
+		check("stale", v, err)
+		for name, v := range map[string]func() (cache.Value, error){
+			"a miss": func() (cache.Value, error) { return r.Get(t.Context(), "k") },
+			"a value without": func() (cache.Value, error) {
+				return r.Remember(t.Context(), "plain", time.Minute, constant(1), cache.SingleFlight(time.Minute))
+			},
+			"a value for ever": func() (cache.Value, error) {
+				return r.RememberForever(t.Context(), "forever", constant(1), cache.StaleFor(time.Hour))
+			},
+		} {
+			for range 2 {
+				v, err := v()
+				if due, ok := v.Due(); ok || !due.IsZero() || err != nil {
+					t.Errorf("%s: due %v, %t, %v", name, due, ok, err)
+				}
+			}
+		}
+	})
+}
+
 func TestForeverNeverGoesStale(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}

@@ -50,11 +50,12 @@ func (r *CacheRepository) Pull(ctx context.Context, key string) (Value, error) {
 
 // read ends a call that read one value.
 func (r *CacheRepository) read(c *call, data []byte, ok bool, err error) (Value, error) {
+	var due int64
 	if err == nil {
 		data, err = r.store.unseal(c.physical, data, ok)
 	}
 	if err == nil {
-		data, ok, err = current(data, ok)
+		data, due, ok, err = current(data, ok)
 	}
 	o := Outcome{Err: err}
 	if err == nil && ok {
@@ -63,17 +64,17 @@ func (r *CacheRepository) read(c *call, data []byte, ok bool, err error) (Value,
 	if err := c.end(o); err != nil {
 		return Value{}, err
 	}
-	return r.value(c.Key, data, ok && err == nil), nil
+	return r.value(c.Key, data, due, ok && err == nil), nil
 }
 
-func (r *CacheRepository) value(key string, data []byte, ok bool) Value {
+func (r *CacheRepository) value(key string, data []byte, due int64, ok bool) Value {
 	if !ok {
 		return Value{key: key}
 	}
 	if data == nil {
 		data = []byte{}
 	}
-	return Value{data: data, codec: r.codec, key: key, found: true}
+	return Value{data: data, codec: r.codec, key: key, found: true, due: due}
 }
 
 // Has is ICacheRepository's. The value does not travel where the store can

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"time"
 )
 
 // A Value is what a read found: nothing, a null, or a value. The zero Value is
@@ -15,6 +16,7 @@ type Value struct {
 	key   string
 	found bool
 	stale bool
+	due   int64 // when its TTL ends, in ms since 1970; 0: not known, or never
 }
 
 // ValueOf makes a found Value that holds v in JSON, as a read from a store
@@ -32,6 +34,12 @@ func (v Value) Found() bool { return v.found }
 
 // Stale reports that Remember served the value past its TTL: see StaleFor.
 func (v Value) Stale() bool { return v.stale }
+
+// Due is when the value's TTL ends, by the clock of the host that stored it: in
+// the past for a stale one. It is known where Remember stored the value with its
+// freshness, under StaleFor, RefreshAhead or RefreshByChance; ok is false for all
+// others, whose TTL the store alone knows, and for what never ends.
+func (v Value) Due() (due time.Time, ok bool) { return fromUnixMilli(uint64(v.due)), v.due != 0 }
 
 // IsNull reports whether the entry is there and null.
 func (v Value) IsNull() bool { return v.found && v.codec.IsNull(v.data) }

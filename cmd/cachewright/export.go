@@ -103,6 +103,7 @@ func readEntries(ctx context.Context, r *cache.CacheRepository, keys []string) (
 	errs := sideBySide(keys, func(i int, key string) (err error) {
 		if values[key].Found() {
 			ttls[i], live[i], err = r.TTL(ctx, key)
+			ttls[i] = fresh(values[key], ttls[i])
 		}
 		return err
 	})
@@ -112,11 +113,20 @@ func readEntries(ctx context.Context, r *cache.CacheRepository, keys []string) (
 			return nil, nil, errs[i]
 		case errs[i] != nil:
 			failed[key] = errs[i]
-		case live[i]:
+		case live[i] && ttls[i] > 0:
 			entries = append(entries, entryOf(key, values[key].Bytes(), ttls[i]))
 		}
 	}
 	return entries, failed, nil
+}
+
+// fresh is how long a value counts, which the store may keep for longer: what is
+// kept for a failing resolver would become a value like others by an import.
+func fresh(v cache.Value, kept time.Duration) time.Duration {
+	if due, ok := v.Due(); ok {
+		return min(kept, time.Until(due))
+	}
+	return kept
 }
 
 // perKey takes the failures of single keys out of a batch's error. A store that

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -47,6 +48,54 @@ func TestWhatExportWritesImportBringsBack(t *testing.T) {
 	}
 	if _, ttl, _ := s.run("", "ttl", "json"); !strings.HasPrefix(ttl, "59m5") {
 		t.Errorf("an hour came back as %s", ttl)
+	}
+}
+
+// Remember keeps a value for longer than it is fresh. An import must not make it
+// fresh for all of that time.
+func TestAnImportedValueIsFreshNoLongerThanItWas(t *testing.T) {
+	t.Parallel()
+	s := newShell(t, testConfig)
+	m, err := cache.Open(t.Context(), filepath.Join(s.dir, "config.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close(context.WithoutCancel(t.Context()))
+	for key, ttl := range map[string]time.Duration{"forever": cache.Forever, "hour": time.Hour, "past": time.Millisecond} {
+		if _, err := m.Remember(t.Context(), key, ttl, func(context.Context) (any, error) { return key, nil }, cache.StaleFor(100*time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ahead := cache.RefreshAhead(0.99)
+	if _, err := m.Remember(t.Context(), "ahead", time.Hour, func(context.Context) (any, error) { return "ahead", nil }, ahead); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
+		if v, err := m.Get(t.Context(), "past"); err == nil && !v.Found() {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("the value does not end its TTL")
+		}
+	}
+	code, exported, stderr := s.run("", "export")
+	if code != exitYes || stderr != "" || strings.Count(exported, "\n") != 3 {
+		t.Fatalf("export: exit %d, %q\n%s", code, stderr, exported)
+	}
+	s.play([]step{
+		{args: "clear --yes"},
+		{args: "import", stdin: exported, stdout: "3\n"},
+		{args: "get hour", stdout: "\"hour\"\n"},
+		{args: "ttl forever", stdout: "forever\n"},
+	})
+	store, err := m.Store("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"hour", "ahead"} {
+		if ttl, ok, err := store.(*cache.CacheRepository).TTL(t.Context(), key); !ok || err != nil || ttl > time.Hour || ttl < 50*time.Minute {
+			t.Errorf("%s: an hour came back as %v, %t, %v", key, ttl, ok, err)
+		}
 	}
 }
 
