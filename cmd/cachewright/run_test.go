@@ -166,6 +166,9 @@ func TestWrongUseIsExplained(t *testing.T) {
 	newShell(t, "default: file\nstores:\n  file: {driver: file, pth: x, timeout: 5}\n").play([]step{
 		{args: "get k", code: exitUsage, stderr: "config.yaml:3: stores.file."},
 	})
+	newShell(t, "default: file\nstores:\n  file:\n    driver: file\n    path: x\n    timeout: 1d\n").play([]step{
+		{args: "get k", code: exitUsage, stderr: "config.yaml:6: stores.file.timeout: wants a duration in the units h, m, s and ms, such as 1h30m; a day is 24h"},
+	})
 }
 
 func TestAStoreThatFailsDisturbsNoOther(t *testing.T) {

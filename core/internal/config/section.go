@@ -145,8 +145,8 @@ func (s section) duration(key string, zero bool) *time.Duration {
 	return &d
 }
 
-// daysPattern is what people write for days and weeks.
-var daysPattern = regexp.MustCompile(`^[0-9.]+ *(d|w|days?|weeks?)$`)
+// unitPattern is a number with a unit, of durations or of people.
+var unitPattern = regexp.MustCompile(`^[-+]?[0-9.]+ *\pL`)
 
 // parseDuration reads a text such as 60s. A bare number says what it lacks; no
 // other value is quoted.
@@ -154,8 +154,8 @@ func parseDuration(v any) (d time.Duration, reason string) {
 	switch v := v.(type) {
 	case string:
 		d, err := time.ParseDuration(v)
-		if err != nil && daysPattern.MatchString(v) {
-			return 0, "wants hours, minutes or seconds; a day is 24h"
+		if err != nil && unitPattern.MatchString(v) {
+			return 0, "wants a duration in the units h, m, s and ms, such as 1h30m; a day is 24h"
 		}
 		if err != nil || strings.Trim(v, "+-0") == "" {
 			return 0, "wants a duration with a unit, such as 60s"
