@@ -75,6 +75,25 @@ func ExampleRememberOption() {
 	// Output: "built" false <nil>
 }
 
+// A value that is kept for longer than it is fresh says how long that is, as the
+// header Cache-Control of an answer wants to know.
+func ExampleValue_Due() {
+	ctx, caches := context.Background(), openMemory()
+	defer caches.Close(ctx)
+
+	build := func(context.Context) (any, error) { return "built", nil }
+	v, err := caches.Remember(ctx, "report", time.Minute, build, cache.StaleFor(time.Hour))
+	due, ok := v.Due()
+	fmt.Printf("max-age=%.0f %t %v\n", time.Until(due).Round(time.Minute).Seconds(), ok, err)
+
+	v, err = caches.Remember(ctx, "plain", time.Minute, build)
+	_, ok = v.Due()
+	fmt.Println(ok, err)
+	// Output:
+	// max-age=60 true <nil>
+	// false <nil>
+}
+
 // That there is nothing can be remembered too.
 func ExampleNegativeTTL() {
 	ctx, caches := context.Background(), openMemory()
