@@ -84,6 +84,9 @@ func (c *Client) limit(deadline time.Time) error {
 	return c.socket.SetReadDeadline(deadline)
 }
 
+// pollsATurn is how often the reader polls before others have their turn.
+const pollsATurn = 4
+
 // fewAnswers is the share of the calls under way, as a divisor, whose answers
 // make a poll worth while.
 const fewAnswers = 8
@@ -140,8 +143,10 @@ func (c *Client) readOne() error {
 	if !c.crowd.take() {
 		return c.read()
 	}
-	for range spinPolls {
-		runtime.Gosched()
+	for n := range spinPolls {
+		if n%pollsATurn == 0 {
+			runtime.Gosched()
+		}
 		waiting := c.pending.Load()
 		if waiting == 0 {
 			return c.read()

@@ -69,8 +69,9 @@ func (s *slot) fill(status Status, b []byte) {
 		s.body = append(s.small[:0], b...)
 		return
 	}
-	s.body = make([]byte, len(b))
-	copy(s.body, b)
+	body := make([]byte, len(b)) // in a local variable the compiler doesn't clear it
+	copy(body, b)
+	s.body = body
 }
 
 // begin starts the slot's next use. It is called with the client locked.

@@ -4,7 +4,6 @@ package lazyctx
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -18,15 +17,20 @@ type Context struct {
 	deadline time.Time
 	timeout  time.Duration
 
-	timed atomic.Pointer[timed]
-	over  atomic.Bool
-	mu    sync.Mutex // makes timed and sets over
+	timed atomic.Pointer[timed] // nil until it is needed; ended if it no longer is
 }
 
 type timed struct {
 	context.Context
 	cancel context.CancelFunc
 }
+
+// ended stands for the full context of one that ended without.
+var ended = func() *timed {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return &timed{ctx, cancel}
+}()
 
 // WithTimeout gives parent, which should have no earlier deadline of its own, a
 // deadline. Whoever made the context calls End.
@@ -48,13 +52,14 @@ func (c *Context) Done() <-chan struct{} { return c.materialise().Done() }
 
 // Err is context.Context's.
 func (c *Context) Err() error {
-	if t := c.timed.Load(); t != nil {
+	t := c.timed.Load()
+	if t != nil && t != ended {
 		return t.Err()
 	}
 	if err := c.parent.Err(); err != nil {
 		return err
 	}
-	if c.over.Load() {
+	if t == ended {
 		return context.Canceled
 	}
 	if !time.Now().Before(c.deadline) {
@@ -65,7 +70,7 @@ func (c *Context) Err() error {
 
 // Value is context.Context's.
 func (c *Context) Value(key any) any {
-	if t := c.timed.Load(); t != nil {
+	if t := c.timed.Load(); t != nil && t != ended {
 		return t.Value(key)
 	}
 	return c.parent.Value(key)
@@ -73,11 +78,8 @@ func (c *Context) Value(key any) any {
 
 // End cancels the context and releases what it holds.
 func (c *Context) End() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.over.Store(true)
-	if t := c.timed.Load(); t != nil {
-		t.cancel()
+	if !c.timed.CompareAndSwap(nil, ended) {
+		c.timed.Load().cancel()
 	}
 }
 
@@ -85,16 +87,11 @@ func (c *Context) materialise() *timed {
 	if t := c.timed.Load(); t != nil {
 		return t
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if t := c.timed.Load(); t != nil {
+	ctx, cancel := context.WithDeadline(c.parent, c.deadline)
+	t := &timed{ctx, cancel}
+	if c.timed.CompareAndSwap(nil, t) {
 		return t
 	}
-	ctx, cancel := context.WithDeadline(c.parent, c.deadline)
-	if c.over.Load() {
-		cancel()
-	}
-	t := &timed{ctx, cancel}
-	c.timed.Store(t)
-	return t
+	cancel()
+	return c.timed.Load()
 }
