@@ -130,12 +130,22 @@ func TestAPeerThatGoesAwayEndsACallThatIsAlone(t *testing.T) {
 	}
 }
 
+// Nothing can have been done where the peer was gone before the request was
+// written, alone or with others.
 func TestAPeerThatIsGoneAlreadyIsNoticedByTheNextCall(t *testing.T) {
 	t.Parallel()
-	c, peer := played(t)
-	must(t, peer.Close())
-	if r := await(t, c.begin(context.Background(), Request{Op: OpGet, Key: "k"})); !isLost(r.err) {
-		t.Error(r.err)
+	for _, callers := range []int{1, 20} {
+		c, peer := played(t)
+		must(t, peer.Close())
+		calls := make([]<-chan result, callers)
+		for i := range calls {
+			calls[i] = c.begin(context.Background(), Request{Op: OpSet, Key: "k"})
+		}
+		for _, call := range calls {
+			if r := await(t, call); !isLost(r.err) || r.sent {
+				t.Errorf("%v, sent %v", r.err, r.sent)
+			}
+		}
 	}
 }
 

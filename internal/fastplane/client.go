@@ -57,7 +57,7 @@ func NewClient(socket *net.UnixConn) (*Client, error) {
 	if c.in, err = newInbox(socket); err != nil {
 		return nil, errors.Join(err, socket.Close())
 	}
-	if c.out, err = newOutbox(socket, c.fail); err != nil {
+	if c.out, err = newOutbox(socket, c.lose); err != nil {
 		return nil, errors.Join(err, socket.Close())
 	}
 	c.reader.Go(c.readOn)
@@ -95,7 +95,7 @@ func (c *Client) Call(ctx context.Context, r *Request) (a Answer, sent bool, err
 	}
 	defer c.release(s)
 	if s.err != nil {
-		return a, true, s.err
+		return a, !s.unsent.Load(), s.err
 	}
 	a, err = parseAnswer(r.Op, s.status, s.body)
 	if err != nil {
@@ -128,6 +128,18 @@ func (c *Client) Close() {
 	c.out.close()
 	c.expiry.timer.Stop()
 	c.pulse.timer.Stop()
+}
+
+// lose ends the plane after a write that failed. The other end can't have made the
+// calls of lost requests.
+func (c *Client) lose(cause error, lost []byte) {
+	for f, length, _ := parseFrame(lost); length > 0; f, length, _ = parseFrame(lost) {
+		if s := c.slotOf(f.id); f.kind == kindRequest && s != nil {
+			s.unsent.Store(true)
+		}
+		lost = lost[length:]
+	}
+	c.fail(cause)
 }
 
 // fail ends the plane, if it has not ended yet.

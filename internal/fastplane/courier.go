@@ -25,7 +25,7 @@ func (o *outbox) writeAll(buf []byte) {
 			continue
 		}
 		if _, err := o.socket.Write(buf); err != nil {
-			o.failed(err)
+			o.failed(err, nil)
 		}
 		o.give(buf)
 	}

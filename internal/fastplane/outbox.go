@@ -32,7 +32,7 @@ const (
 // take at once is the courier's, a goroutine that is there for nothing else.
 type outbox struct {
 	socket  *net.UnixConn
-	failed  func(error) // called once a write has failed, for each such write
+	failed  failure
 	courier chan []byte // what the socket would not take; the courier flushes then
 	quit    chan struct{}
 	done    chan struct{} // closed when the courier is gone
@@ -48,7 +48,11 @@ type outbox struct {
 	drained  chan struct{} // closed when buf is next taken; nil if nobody waits
 }
 
-func newOutbox(socket *net.UnixConn, failed func(error)) (*outbox, error) {
+// A failure is called for each write that has failed. lost are frames that surely
+// have not reached the other end; there may be more.
+type failure func(err error, lost []byte)
+
+func newOutbox(socket *net.UnixConn, failed failure) (*outbox, error) {
 	writer, err := attemptToWrite(socket)
 	if err != nil {
 		return nil, err
@@ -115,7 +119,11 @@ func (o *outbox) flush(others bool) {
 		}
 		n, err := o.writer.on(buf)
 		if err != nil {
-			o.failed(err)
+			if n == 0 {
+				o.failed(err, buf)
+			} else {
+				o.failed(err, nil)
+			}
 			o.give(buf)
 			continue
 		}

@@ -70,7 +70,7 @@ func NewServer(socket *net.UnixConn, h Handler) (*Server, error) {
 		s.end()
 		return nil, errors.Join(err, socket.Close())
 	}
-	s.out, err = newOutbox(socket, func(error) { _ = socket.Close() }) // the read says so
+	s.out, err = newOutbox(socket, func(error, []byte) { _ = socket.Close() }) // the read says so
 	if err != nil {
 		s.end()
 		return nil, errors.Join(err, socket.Close())

@@ -42,8 +42,9 @@ type slot struct {
 	status Status
 	body   []byte
 	small  [inlineAnswer]byte
-	parts  *body // of an answer that is not there completely
-	err    error // why there is no answer
+	parts  *body       // of an answer that is not there completely
+	err    error       // why there is no answer
+	unsent atomic.Bool // the request got lost with the plane
 }
 
 func newSlot(number uint32) *slot { return &slot{number: number, poke: make(chan struct{}, 1)} }
