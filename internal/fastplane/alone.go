@@ -18,7 +18,7 @@ type turn struct {
 	call  atomic.Uint64 // 2n while nobody makes a call alone, 2n+1 during the nth
 	seen  atomic.Uint64 // what call was at the last beat
 	pulse pulse
-	ended chan error // how the reading ended, where that is not in Serve
+	ended chan error // how the reading has ended
 }
 
 // makeAlone makes the only call under way on the reading goroutine: a goroutine
@@ -68,13 +68,12 @@ func (s *Server) onBeat() {
 		return
 	}
 	if s.turn.call.CompareAndSwap(call, call+1) {
-		go s.readInstead()
+		go s.relieve()
 	}
 }
 
-func (s *Server) readInstead() {
+// relieve reads instead of a goroutine that is busy with a call.
+func (s *Server) relieve() {
 	s.alone.lost()
-	if err := s.readOn(); err != errPassed {
-		s.turn.ended <- err
-	}
+	s.readOn()
 }

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 	"time"
+
+	"github.com/cachewright/cachewright/internal/wire"
 )
 
 // A pair is a handler whose first call ends once the second was made.
@@ -91,6 +94,53 @@ func TestTheEndOfThePlaneEndsACallThatIsAlone(t *testing.T) {
 				t.Errorf("the call's context said %v", err)
 			}
 		})
+	}
+}
+
+// A quitter ends the goroutine of a call.
+type quitter struct{ mirror }
+
+func (q *quitter) Handle(_ context.Context, r *Request) (a Answer) {
+	if r.Key == "quits" {
+		runtime.Goexit()
+	}
+	a.Say(true)
+	a.Value = []byte(r.Key)
+	return a
+}
+
+func (q *quitter) Together(ctx context.Context, rs []*Request) (answers []Answer) {
+	for _, r := range rs {
+		answers = append(answers, q.Handle(ctx, r))
+	}
+	return answers
+}
+
+// Code of a driver that ends the goroutine it runs on ends its own call, or the
+// plane where the goroutine was the reader's; nobody waits for either.
+func TestACallThatEndsItsGoroutineIsAnswered(t *testing.T) {
+	t.Parallel()
+	for _, manner := range []Manner{Apart, Together} {
+		host, _ := served(t, &quitter{mirror{manner: manner}})
+		host.write(t, get(1, "quits"), get(2, "quits"))
+		for range 2 {
+			f := host.next(t)
+			a, err := parseAnswer(OpGet, Status(f.code), f.part)
+			if err != nil || !errors.Is(a.Failure.Err(), wire.ErrInternal) {
+				t.Errorf("answered with %v, %v", a.Failure.Err(), err)
+			}
+		}
+		host.write(t, get(1, "k"))
+		if f := host.next(t); string(f.part) != "k" {
+			t.Errorf("the next call was answered with %q", f.part)
+		}
+	}
+	for _, manner := range []Manner{Apart, Together, Inline} {
+		host, done := served(t, &quitter{mirror{manner: manner}})
+		host.write(t, get(1, "quits"))
+		if err := await(t, done); !errors.Is(err, wire.ErrInternal) {
+			t.Errorf("Serve returned %v", err)
+		}
 	}
 }
 

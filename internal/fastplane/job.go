@@ -3,6 +3,7 @@ package fastplane
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -77,20 +78,38 @@ func (s *Server) admit(j *job) {
 	s.jobs[uint32(j.id)].Store(j)
 }
 
-// aside has a goroutine do something about jobs.
-func (s *Server) aside(do func()) {
+// aside has a goroutine make jobs.
+func (s *Server) aside(jobs []*job, do func()) {
 	s.active.Add(1)
 	s.running.Go(func() {
+		defer s.active.Add(-1)
+		returned := false
+		defer func() {
+			if !returned {
+				s.answerEnded(jobs)
+			}
+		}()
 		do()
-		s.active.Add(-1)
+		returned = true
 	})
 }
 
-func (s *Server) makeApart(j *job) { s.aside(func() { s.make(j) }) }
+// errEnded is what becomes of a call whose handler ended the goroutine.
+var errEnded = fmt.Errorf("%w: the code of the driver ended the goroutine of the call (runtime.Goexit)", wire.ErrInternal)
 
-func (s *Server) make(j *job) {
-	a := s.handler.Handle(j.ctx, &j.request)
-	s.answer(j, &a)
+func (s *Server) answerEnded(jobs []*job) {
+	for _, j := range jobs {
+		var a Answer
+		a.Fail(errEnded)
+		s.answer(j, &a)
+	}
+}
+
+func (s *Server) makeApart(j *job) {
+	s.aside([]*job{j}, func() {
+		a := s.handler.Handle(j.ctx, &j.request)
+		s.answer(j, &a)
+	})
 }
 
 // makeWaiting makes the calls of one read. It is false if this goroutine has no
@@ -151,7 +170,7 @@ func (s *Server) makeGroup(group []*job) {
 			}
 		})
 	}
-	s.aside(func() {
+	s.aside(group, func() {
 		defer ctx.End()
 		requests := make([]*Request, len(group))
 		for i, j := range group {

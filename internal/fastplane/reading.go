@@ -5,15 +5,22 @@ import (
 	"fmt"
 )
 
-// readOn reads until the plane ends, or another goroutine has come to read
-// instead: that is errPassed.
-func (s *Server) readOn() error {
-	err := s.read()
-	if err != errPassed {
+// readOn reads until the plane ends, which it does with the goroutine too, or
+// another goroutine has come to read instead.
+func (s *Server) readOn() {
+	err := errEnded
+	defer func() {
+		if err == errPassed {
+			return
+		}
 		_ = s.socket.Close() // a second Close is harmless
 		s.end()
-	}
-	return err
+		select {
+		case s.turn.ended <- err:
+		default: // Serve knows already
+		}
+	}()
+	err = s.read()
 }
 
 func (s *Server) read() error {

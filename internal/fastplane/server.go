@@ -81,10 +81,8 @@ func NewServer(socket *net.UnixConn, h Handler) (*Server, error) {
 // Serve makes calls until the host closes its end, which is no error, or breaks
 // the protocol. Then it ends the calls under way, and waits for them.
 func (s *Server) Serve() error {
-	err := s.readOn()
-	if err == errPassed {
-		err = <-s.turn.ended
-	}
+	go s.readOn()
+	err := <-s.turn.ended
 	s.running.Wait()
 	s.turn.pulse.timer.Stop()
 	s.out.close()
