@@ -9,6 +9,10 @@ import (
 // briefCall is how long a call may take for which others would have to wait.
 const briefCall = 100 * time.Microsecond
 
+// idleCall is how long a call takes that waits for something, and so lets the
+// processor go.
+const idleCall = 15 * time.Microsecond
+
 // errPassed is why a goroutine stops reading a plane that goes on.
 var errPassed = errors.New("another goroutine reads now")
 
@@ -37,7 +41,7 @@ func (s *Server) makeAlone(j *job) bool {
 		s.answer(j, &a)
 		return false
 	}
-	s.learn(time.Since(start) < briefCall)
+	s.learn(time.Since(start))
 	s.forget(j)
 	s.add(j.id, j.request.Op, &a)
 	s.flush()
@@ -46,9 +50,12 @@ func (s *Server) makeAlone(j *job) bool {
 
 // learn tells how a call that was made alone went: whether others had to wait
 // for it, or might have.
-func (s *Server) learn(brief bool) {
+func (s *Server) learn(took time.Duration) {
+	if took > idleCall {
+		s.spin.rested()
+	}
 	s.ahead = s.in.poll()
-	if brief && !s.ahead {
+	if took < briefCall && !s.ahead {
 		s.alone.won()
 	} else {
 		s.alone.lost()

@@ -149,8 +149,9 @@ func TestACallThatEndsItsGoroutineIsAnswered(t *testing.T) {
 func TestWhatMakesACallKeepItsOwnGoroutine(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		brief, others, wins bool
-	}{{true, false, true}, {false, false, false}, {true, true, false}} {
+		took         time.Duration
+		others, wins bool
+	}{{0, false, true}, {briefCall, false, false}, {0, true, false}} {
 		host, driver := ends(t)
 		in, err := newInbox(driver)
 		must(t, err)
@@ -158,7 +159,7 @@ func TestWhatMakesACallKeepItsOwnGoroutine(t *testing.T) {
 			newPlayer(t, host).write(t, get(1, "k"))
 		}
 		s := &Server{in: in, alone: wager{stake: maxCredit, credit: maxCredit - 1}}
-		if s.learn(test.brief); s.alone.credit == maxCredit != test.wins || s.ahead != test.others {
+		if s.learn(test.took); s.alone.credit == maxCredit != test.wins || s.ahead != test.others {
 			t.Errorf("%+v: credit %d, ahead %v", test, s.alone.credit, s.ahead)
 		}
 	}

@@ -17,8 +17,8 @@ type Client struct {
 	start  time.Time // of the clock of deadlines
 
 	in      *inbox      // belongs to whoever leads
-	spin    wager       // of a caller that leads
-	crowd   wager       // of the reader: that it spins for many
+	spin    spin        // of a caller that leads
+	crowd   spin        // of the reader, for many
 	timed   bool        // the socket has a deadline
 	leading atomic.Bool // somebody reads the socket
 	needed  chan struct{}
@@ -46,8 +46,8 @@ func NewClient(socket *net.UnixConn) (*Client, error) {
 	c := &Client{
 		socket: socket,
 		start:  time.Now(),
-		spin:   newSpin(),
-		crowd:  newSpin(),
+		spin:   newSpin(false),
+		crowd:  newSpin(false),
 		needed: make(chan struct{}, 1),
 		broken: make(chan struct{}),
 	}

@@ -23,6 +23,7 @@ type inbox struct {
 	start  int // of what has not been taken
 	end    int
 	calm   int
+	news   bool // the last read brought something
 }
 
 func newInbox(socket *net.UnixConn) (*inbox, error) {
@@ -48,7 +49,7 @@ func (in *inbox) next() (f frame, ok bool, err error) {
 func (in *inbox) poll() bool {
 	in.makeRoom()
 	n, _ := in.reader.on(in.buf[in.end:]) // fill says what is wrong
-	in.end += n
+	in.came(n)
 	return n > 0
 }
 
@@ -56,7 +57,7 @@ func (in *inbox) poll() bool {
 func (in *inbox) fill() error {
 	in.makeRoom()
 	n, err := in.socket.Read(in.buf[in.end:])
-	in.end += n
+	in.came(n)
 	if n > 0 {
 		return nil
 	}
@@ -66,9 +67,17 @@ func (in *inbox) fill() error {
 	return err
 }
 
+func (in *inbox) came(n int) {
+	in.end += n
+	in.news = n > 0
+}
+
 // makeRoom moves what is left to the beginning, into a buffer of the right
 // size: one that was filled grows, one that has long been too large shrinks.
 func (in *inbox) makeRoom() {
+	if !in.news {
+		return // nothing has come since
+	}
 	left := in.buf[in.start:in.end]
 	size := len(in.buf)
 	switch {

@@ -117,7 +117,7 @@ func (s *Server) makeApart(j *job) {
 func (s *Server) makeWaiting() bool {
 	if len(s.waiting) == 1 && s.active.Load() == 0 && s.alone.take() {
 		j := s.waiting[0]
-		s.waiting = s.waiting[:0]
+		s.waiting[0], s.waiting = nil, s.waiting[:0]
 		return s.makeAlone(j)
 	}
 	for len(s.waiting) > 0 {

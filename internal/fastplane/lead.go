@@ -34,13 +34,15 @@ func (c *Client) leadFor(s *slot) {
 
 // pollFor polls the socket, if that pays, for as long as the call is alone.
 func (c *Client) pollFor(s *slot) error {
-	if !c.spin.take() {
+	if !c.spin.begin() {
 		return nil
 	}
+	defer c.spin.end()
 	if err := c.limit(time.Time{}); err != nil {
 		return err
 	}
-	for range spinPolls {
+	for n := range spinPolls {
+		c.spin.pause(n)
 		if c.in.poll() {
 			if err := c.handAll(); err != nil {
 				return err
@@ -83,9 +85,6 @@ func (c *Client) limit(deadline time.Time) error {
 	c.timed = !deadline.IsZero()
 	return c.socket.SetReadDeadline(deadline)
 }
-
-// pollsATurn is how often the reader polls before others have their turn.
-const pollsATurn = 4
 
 // fewAnswers is the share of the calls under way, as a divisor, whose answers
 // make a poll worth while.
@@ -137,28 +136,38 @@ func (c *Client) readMany() error {
 	return nil
 }
 
-// readOne reads once, and polls for a moment before if that pays. The callers
-// whom the last read woke come first.
+// readOne reads once, and polls for a moment before if that pays.
 func (c *Client) readOne() error {
-	if !c.crowd.take() {
-		return c.read()
+	came, err := c.pollForMany()
+	if came || err != nil {
+		return err
 	}
+	return c.read()
+}
+
+// pollForMany polls while calls are under way. The callers whom the last read woke
+// come first.
+func (c *Client) pollForMany() (came bool, err error) {
+	if !c.crowd.begin() {
+		return false, nil
+	}
+	defer c.crowd.end()
 	for n := range spinPolls {
 		if n%pollsATurn == 0 {
 			runtime.Gosched()
 		}
 		waiting := c.pending.Load()
 		if waiting == 0 {
-			return c.read()
+			return false, nil
 		}
 		if c.in.poll() {
 			err := c.handAll()
 			c.learn(waiting, waiting-c.pending.Load())
-			return err
+			return true, err
 		}
 	}
 	c.crowd.lost()
-	return c.read()
+	return false, nil
 }
 
 // learn tells how polling for many went. Where answers come one by one, it is

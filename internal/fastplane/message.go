@@ -28,8 +28,8 @@ func (o *outbox) send(ctx context.Context, m message, others bool) (begun bool, 
 		if flush {
 			o.flush(others)
 		}
-		if left <= maxPart {
-			return true, nil
+		if closed := len(m.head)+len(m.tail) == left; closed || left <= maxPart {
+			return true, nil // a closed outbox takes nothing
 		}
 	}
 }

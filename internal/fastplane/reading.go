@@ -44,17 +44,27 @@ func (s *Server) fill() error {
 		s.ahead = false
 		return nil
 	}
-	if s.active.Load() > 0 || !s.spin.take() {
-		return s.in.fill()
+	if s.active.Load() == 0 && s.poll() {
+		return nil
 	}
-	for range spinPolls {
+	return s.in.fill()
+}
+
+// poll polls for a moment, if that pays.
+func (s *Server) poll() bool {
+	if !s.spin.begin() {
+		return false
+	}
+	defer s.spin.end()
+	for n := range spinPolls {
+		s.spin.pause(n)
 		if s.in.poll() {
 			s.spin.won()
-			return nil
+			return true
 		}
 	}
 	s.spin.lost()
-	return s.in.fill()
+	return false
 }
 
 func (s *Server) takeAll() error {

@@ -49,7 +49,7 @@ type Server struct {
 	unsent  bool         // answers are in the outbox that this goroutine has to flush
 	running sync.WaitGroup
 	active  atomic.Int32 // jobs under way
-	spin    wager
+	spin    spin
 	ahead   bool // the inbox holds what has not been looked at
 
 	alone wager // that the reading goroutine makes a call itself
@@ -61,7 +61,7 @@ type Server struct {
 
 // NewServer makes a server of the driver's end of a socket pair, and owns it.
 func NewServer(socket *net.UnixConn, h Handler) (*Server, error) {
-	s := &Server{socket: socket, handler: h, spin: newSpin(), alone: wager{stake: maxCredit, credit: maxCredit}}
+	s := &Server{socket: socket, handler: h, spin: newSpin(true), alone: wager{stake: maxCredit, credit: maxCredit}}
 	s.turn.ended = make(chan error, 1)
 	s.turn.pulse.timer = time.AfterFunc(time.Hour, s.onBeat)
 	s.base, s.end = context.WithCancel(context.Background())

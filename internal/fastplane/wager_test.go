@@ -83,7 +83,7 @@ func TestPollingForManyWinsByWhatItBrings(t *testing.T) {
 		{1, 1, true}, {8, 1, true}, {64, 8, true}, {64, 7, false}, {64, 0, false}, {1000, 124, false},
 		{8, -3, false}, // more calls came than were answered
 	} {
-		c := &Client{crowd: wager{stake: 2, credit: 4}}
+		c := &Client{crowd: spin{wager: wager{stake: 2, credit: 4}}}
 		c.learn(test.waiting, test.answered)
 		if wins := c.crowd.credit > 4; wins != test.wins {
 			t.Errorf("%d answers of %d: won: %v", test.answered, test.waiting, wins)

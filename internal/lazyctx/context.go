@@ -52,18 +52,17 @@ func (c *Context) Done() <-chan struct{} { return c.materialise().Done() }
 
 // Err is context.Context's.
 func (c *Context) Err() error {
-	t := c.timed.Load()
-	if t != nil && t != ended {
+	switch t := c.timed.Load(); {
+	case t == ended:
+		return context.Canceled
+	case t != nil:
 		return t.Err()
 	}
 	if err := c.parent.Err(); err != nil {
 		return err
 	}
-	if t == ended {
-		return context.Canceled
-	}
 	if !time.Now().Before(c.deadline) {
-		return context.DeadlineExceeded
+		return c.materialise().Err() // so that it stays what it is
 	}
 	return nil
 }
@@ -78,6 +77,9 @@ func (c *Context) Value(key any) any {
 
 // End cancels the context and releases what it holds.
 func (c *Context) End() {
+	if c.timed.Load() == nil && c.parent.Err() != nil {
+		return // it has ended with its parent, and holds nothing
+	}
 	if !c.timed.CompareAndSwap(nil, ended) {
 		c.timed.Load().cancel()
 	}
