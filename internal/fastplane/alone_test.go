@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -37,13 +38,83 @@ func TestACallThatTakesLongHoldsUpNobody(t *testing.T) {
 	for range 30 {
 		for _, manner := range []Manner{Apart, Together} {
 			p := &pair{mirror: mirror{manner: manner}, begun: make(chan struct{}), second: make(chan struct{})}
-			c := connected(t, p)
-			first := c.begin(context.Background(), Request{Op: OpGet, Store: 1, Key: "first"})
+			s, host, done := serving(t, p)
+			host.write(t, get(1, "first"))
 			await(t, p.begun)
-			checkValue(t, c.begin(context.Background(), Request{Op: OpGet, Store: 1, Key: "second"}), "second")
-			checkValue(t, first, "first")
+			host.write(t, get(2, "second"))
+			got := map[string]bool{string(host.next(t).part): true}
+			got[string(host.next(t).part)] = true
+			if !got["first"] || !got["second"] {
+				t.Errorf("answered: %v", got)
+			}
+			must(t, host.Close())
+			must(t, await(t, done))
+			if s.alone.credit > 0 || s.active.Load() != 0 {
+				t.Errorf("credit %d, %d jobs", s.alone.credit, s.active.Load())
+			}
 		}
 	}
+}
+
+// A stubborn call doesn't care whether anybody waits for it.
+type stubborn struct {
+	mirror
+	begun chan struct{}
+	ended atomic.Bool
+}
+
+func (h *stubborn) Handle(context.Context, *Request) (a Answer) {
+	close(h.begun)
+	time.Sleep(30 * time.Millisecond)
+	h.ended.Store(true)
+	return a
+}
+
+func TestServeWaitsForACallThatIsAlone(t *testing.T) {
+	t.Parallel()
+	h := &stubborn{mirror: mirror{manner: Apart}, begun: make(chan struct{})}
+	host, done := served(t, h)
+	host.write(t, get(1, "k"))
+	await(t, h.begun)
+	must(t, host.Close())
+	must(t, await(t, done))
+	if !h.ended.Load() {
+		t.Error("Serve has returned during a call")
+	}
+}
+
+// Only a call without another beside it is made by the reader, which keeps
+// nothing of it.
+func TestACallIsAloneWhereNoOtherIsUnderWay(t *testing.T) {
+	t.Parallel()
+	s, err := unserved(t, &mirror{manner: Apart})
+	must(t, err)
+	start := func() {
+		must(t, s.start(1, OpGet, bodyOf(&Request{Op: OpGet, Store: 1, Key: "10:"}), true))
+	}
+	s.alone.credit = maxCredit - 1
+	if start(); !s.makeWaiting() || s.turn.call.Load() != 2 || s.alone.credit != maxCredit {
+		t.Errorf("%d calls were made alone, and the credit is %d", s.turn.call.Load()/2, s.alone.credit)
+	}
+	if kept := s.waiting[:1][0]; kept != nil {
+		t.Error("the reader keeps the request")
+	}
+	s.active.Add(1)
+	if start(); !s.makeWaiting() || s.turn.call.Load() != 2 {
+		t.Error("a call was made alone beside another")
+	}
+	s.active.Add(-1)
+	s.running.Wait()
+}
+
+// unserved makes a server that nobody reads for.
+func unserved(t *testing.T, h Handler) (*Server, error) {
+	_, driver := ends(t)
+	s, err := NewServer(driver, h)
+	if err == nil {
+		t.Cleanup(func() { _ = driver.Close(); s.out.close() })
+	}
+	return s, err
 }
 
 // A sleeper's calls take about as long as it takes until another goroutine reads.
@@ -159,7 +230,11 @@ func TestWhatMakesACallKeepItsOwnGoroutine(t *testing.T) {
 			newPlayer(t, host).write(t, get(1, "k"))
 		}
 		s := &Server{in: in, alone: wager{stake: maxCredit, credit: maxCredit - 1}}
-		if s.learn(test.took); s.alone.credit == maxCredit != test.wins || s.ahead != test.others {
+		want := 0
+		if test.wins {
+			want = maxCredit
+		}
+		if s.learn(test.took); s.alone.credit != want || s.ahead != test.others {
 			t.Errorf("%+v: credit %d, ahead %v", test, s.alone.credit, s.ahead)
 		}
 	}

@@ -192,6 +192,20 @@ func (o *outbox) held() int {
 	return len(o.buf)
 }
 
+// Parts of a large request that are not out yet have nowhere to go.
+func TestClosingEndsACallInTheMiddleOfItsRequest(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		c, _ := played(t)
+		call := c.begin(context.Background(), Request{Op: OpSet, Key: "k", Value: make([]byte, 16<<20)})
+		eventually(t, "the outbox is full", func() bool { return c.out.waited() })
+		c.Close()
+		if r := await(t, call); !isLost(r.err) {
+			t.Error(r.err)
+		}
+	}
+}
+
 func TestClosingEndsCallsAndMayBeRepeated(t *testing.T) {
 	t.Parallel()
 	c, peer := played(t)

@@ -230,6 +230,7 @@ func TestALateCancellationNamesTheCallThatWasLeft(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	call := c.begin(ctx, Request{Op: OpGet, Key: "k"})
 	id := peer.next(t).id
+	eventually(t, "the request is written", func() bool { return c.out.settled() })
 	c.out.mu.Lock() // the cancellation has to wait
 	cancel()
 	eventually(t, "the call is left", func() bool { return c.slotOf(id).is(phaseAbandoned) })
