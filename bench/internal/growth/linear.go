@@ -10,8 +10,9 @@ import (
 // too small may cost.
 const slack = 2.5
 
-// coldSlack is slack for goroutines whose stacks alone outgrow the caches: every
-// step of a call then waits for memory, in whatever code it is.
+// coldSlack is slack for what outgrows the caches by itself, the stacks of very
+// many goroutines or entries of gigabytes: every step then waits for memory, in
+// whatever code it is.
 const coldSlack = 4
 
 // A curve is a cost by size, from the smallest size to the largest.
