@@ -28,7 +28,7 @@ var spinners atomic.Int32
 type spin struct {
 	wager
 	most  int32     // readers of the process that may poll at once
-	alone bool      // the process has one processor for all goroutines
+	alone bool      // the process had one processor when last asked
 	tires bool      // see awake
 	waits int       // polled for since the reader slept
 	since time.Time // of the first of them at which it looked at the clock
@@ -66,6 +66,7 @@ func (s *spin) tired() bool {
 	if s.waits++; !s.tires || s.waits%clockWaits != 0 {
 		return false
 	}
+	s.alone = runtime.GOMAXPROCS(0) == 1 // a driver gives processors back once it has no use for them
 	if s.since.IsZero() {
 		s.since = time.Now()
 		return false
