@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cachewright/cachewright/internal/servertest"
 	"golang.org/x/sys/unix"
 )
 
@@ -112,32 +113,20 @@ func (c container) run(t *testing.T) (output string, code int) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID}
 	out, err := cmd.CombinedOutput()
 	if exited := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exited) {
-		cannot(t, err)
+		servertest.NotTested(t, "no container: %v", err)
 	}
 	if cmd.ProcessState.ExitCode() == 99 {
-		cannot(t, errors.New(string(out)))
+		servertest.NotTested(t, "no container: %s", out)
 	}
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// asRoot skips a test that takes root, and says so where nobody asked.
+// asRoot says that a test takes root.
 func asRoot(t *testing.T) {
 	t.Helper()
 	if os.Getuid() != 0 {
-		fmt.Fprintf(os.Stderr, "NOT TESTED: %s takes root\n", t.Name())
-		t.Skip("that takes root")
+		servertest.NotTested(t, "it takes root")
 	}
-}
-
-// cannot skips a test that this machine can't make although it runs as root, and
-// fails it where none may be left out.
-func cannot(t *testing.T, why error) {
-	t.Helper()
-	if os.Getenv("CI") != "" || os.Getenv("CACHEWRIGHT_REQUIRE_SERVERS") == "1" {
-		t.Fatal("containers can't be tried: ", why)
-	}
-	fmt.Fprintf(os.Stderr, "NOT TESTED: %s: %v\n", t.Name(), why)
-	t.Skip("containers can't be tried: ", why)
 }
 
 const memoryDriver = "cachewright-driver-memory"
