@@ -174,8 +174,11 @@ func (r *recorder) end(how, format string, a []any) {
 
 func TestAMissingProgramSkipsLoudlyOrFails(t *testing.T) {
 	missing := program{name: "cachewright-no-such-program", pkg: "the-package", formula: "the-formula"}
-	for setting, want := range map[string]string{"": "skipped: NOT TESTED", "0": "skipped: NOT TESTED", "1": "failed: "} {
-		t.Setenv(requireVariable, setting)
+	for setting, want := range map[[2]string]string{
+		{"", ""}: "skipped: NOT TESTED", {"0", ""}: "skipped: NOT TESTED", {"1", ""}: "failed: ", {"", "1"}: "failed: ",
+	} {
+		t.Setenv(requireVariable, setting[0])
+		t.Setenv("CI", setting[1])
 		r := &recorder{TB: t}
 		func() {
 			defer func() { _ = recover() }()
@@ -183,7 +186,7 @@ func TestAMissingProgramSkipsLoudlyOrFails(t *testing.T) {
 		}()
 		if !strings.HasPrefix(r.outcome, want) || !strings.Contains(r.outcome, "the-package") ||
 			!strings.Contains(r.outcome, "the-formula") {
-			t.Errorf("with %s=%q: %s", requireVariable, setting, r.outcome)
+			t.Errorf("with %s=%q and CI=%q: %s", requireVariable, setting[0], setting[1], r.outcome)
 		}
 	}
 }
